@@ -1,0 +1,24 @@
+// file_system.h: questions about paths, and folder listings.
+#ifndef KZ_BASE_FILE_SYSTEM_H
+#define KZ_BASE_FILE_SYSTEM_H
+
+#include "base/text_buffer.h"
+
+typedef enum kz_path_kind { KZ_PATH_MISSING, KZ_PATH_FILE, KZ_PATH_FOLDER, KZ_PATH_OTHER } kz_path_kind;
+
+kz_path_kind kz_path_query(const char *path, uint64_t *out_size);
+
+// "folder/name" into `out_path` (emptied first).
+KAZEIA_MUST_CHECK kazeia_status kz_path_join(const char *folder, const char *name,
+                                             kz_text_buffer *out_path);
+// The part after the last '/', inside `path`.
+const char *kz_path_name(const char *path);
+
+// Calls `visit` for each entry's name (without "." and ".."), in the folder's own order; stops at
+// the first failure and returns it.
+typedef kazeia_status (*kz_folder_visit)(void *context, const char *name);
+KAZEIA_MUST_CHECK kazeia_status kz_folder_list(const char *path, kz_folder_visit visit,
+                                               void *context);
+kazeia_status kz_file_remove(const char *path);
+
+#endif

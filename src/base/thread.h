@@ -1,0 +1,47 @@
+// thread.h: threads, locks and waiting, behind one interface.
+//
+// Locks and conditions live inside the caller's struct: init/clear. Atomics are C11's.
+#ifndef KZ_BASE_THREAD_H
+#define KZ_BASE_THREAD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/alloc.h"
+
+typedef struct kz_mutex {
+    pthread_mutex_t native;
+} kz_mutex;
+
+typedef struct kz_condition {
+    pthread_cond_t native;
+} kz_condition;
+
+typedef struct kz_thread {
+    pthread_t native;
+    bool is_running;
+} kz_thread;
+
+KAZEIA_MUST_CHECK kazeia_status kz_mutex_init(kz_mutex *mutex);
+void kz_mutex_clear(kz_mutex *mutex);
+void kz_mutex_lock(kz_mutex *mutex);
+void kz_mutex_unlock(kz_mutex *mutex);
+
+KAZEIA_MUST_CHECK kazeia_status kz_condition_init(kz_condition *condition);
+void kz_condition_clear(kz_condition *condition);
+void kz_condition_wait(kz_condition *condition, kz_mutex *mutex);
+// Waits at most `timeout_ms`; returns false on time-out.
+bool kz_condition_wait_ms(kz_condition *condition, kz_mutex *mutex, uint32_t timeout_ms);
+void kz_condition_signal_all(kz_condition *condition);
+
+KAZEIA_MUST_CHECK kazeia_status kz_thread_start(kz_thread *thread, void (*run)(void *context),
+                                                void *context);
+// Does nothing when the thread was never started.
+void kz_thread_join(kz_thread *thread);
+
+// Tells the processor that this is a spin loop.
+void kz_thread_pause(void);
+// Cores that this process may use, at least 1.
+uint32_t kz_thread_core_count(void);
+
+#endif
