@@ -1,0 +1,68 @@
+// quant.h: element types and what their blocks are.
+//
+// A "row form" is how a checkpoint stores one row: plain elements, or blocks one after the other.
+// Tiles that kernels read are in layout.h; both decode to the same values. Block formulas are those
+// of GGUF (ggml-quants): 32 elements; in the 4-bit types the low nibbles are elements 0..15 and the
+// high nibbles 16..31.
+//   Q8_0  34 B: f16 d, i8 q[32]            w = d * q
+//   Q4_0  18 B: f16 d, u8 q[16]            w = d * (q - 8)
+//   Q4_1  20 B: f16 d, f16 m, u8 q[16]     w = d * q + m
+#ifndef KZ_FORMAT_QUANT_H
+#define KZ_FORMAT_QUANT_H
+
+#include "base/status.h"
+
+// The numbers stand in program files: they never change meaning.
+//   X(name, value, text, elements of a block, bytes of a block in row form)
+#define KZ_TYPE_LIST(X)                                                                            \
+    X(F32, 0, "f32", 1, 4)                                                                         \
+    X(F16, 1, "f16", 1, 2)                                                                         \
+    X(BF16, 2, "bf16", 1, 2)                                                                       \
+    X(I32, 3, "i32", 1, 4)                                                                         \
+    X(I8, 4, "i8", 1, 1)                                                                           \
+    X(Q8_0, 16, "q8_0", 32, 34)                                                                    \
+    X(Q4_0, 17, "q4_0", 32, 18)                                                                    \
+    X(Q4_1, 18, "q4_1", 32, 20)                                                                    \
+    X(A8, 48, "a8", 32, 40)  // activations, in the arena only: see KZ_A8 below
+
+typedef enum kz_type {
+#define KZ_TYPE_ENUM(name, value, text, elements, bytes) KZ_##name = value,
+    KZ_TYPE_LIST(KZ_TYPE_ENUM)
+#undef KZ_TYPE_ENUM
+} kz_type;
+
+#define KZ_BLOCK 32  // elements that share one scale
+
+// False when `type` is not in the list above (a number from a file).
+bool kz_type_is_known(uint32_t type);
+const char *kz_type_name(kz_type type);
+uint32_t kz_type_block_elements(kz_type type);
+uint32_t kz_type_block_bytes(kz_type type);
+// Sets *out_type; false when no type is called `text`.
+bool kz_type_from_name(const char *text, kz_type *out_type);
+// Bytes of a row of `columns` elements in row form; columns is a multiple of the block.
+size_t kz_type_row_bytes(kz_type type, size_t columns);
+
+// Row form -> float; bit-equal to the reference dequantisers (one float multiplication, and for Q4_1
+// one addition). `row` needs no alignment. A8 and integers are not decoded: false.
+bool kz_quant_decode_row(kz_type type, const void *row, size_t columns, float *out_values);
+
+// Float -> row form: round to nearest even for F16 and BF16; Q8_0 by largest magnitude / 127; Q4_0
+// and Q4_1 with a search of the scale that has the least squared error.
+bool kz_quant_encode_row(kz_type type, const float *values, size_t columns, void *out_row);
+
+// --- KZ_A8: activations of one token, quantised on the fly --------------------------------------
+// A row holds K values padded with zeros to Kp, a multiple of 64:
+//   i8    q[Kp]            x = scale[k / 32] * q[k], |q| <= 127
+//   f32   scale[Kp / 32]
+//   f32   sum[Kp / 32]     scale * (q[0] + ... + q[31]): pays back the weights' offset
+// and is padded to 64 bytes. Rows start at multiples of 64.
+static inline size_t kz_a8_padded(size_t columns) {
+    return (columns + 63) / 64 * 64;
+}
+static inline size_t kz_a8_row_bytes(size_t columns) {
+    const size_t padded = kz_a8_padded(columns);
+    return (padded + padded / KZ_BLOCK * 2 * sizeof(float) + 63) / 64 * 64;
+}
+
+#endif
