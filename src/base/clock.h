@@ -1,8 +1,7 @@
-// clock.h: monotonic time and the process's peak memory.
+// clock.h: monotonic time.
 #ifndef KZ_BASE_CLOCK_H
 #define KZ_BASE_CLOCK_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 // Nanoseconds since an arbitrary start; never goes back.

@@ -5,14 +5,14 @@
 #include <stdbool.h>
 
 // Instruction sets, oldest first within a family; each x86 level includes those before it, so does
-// each ARM level. A level is only reported when the operating system saves its registers (XCR0) and,
-// for AMX, has granted them to this process.
+// each ARM level. A level is only reported when the operating system saves its registers (XCR0)
+// and, for AMX, has granted them to this process.
 typedef enum kz_cpu_level {
-    KZ_CPU_REF,         // plain C
-    KZ_CPU_AVX2,        // AVX2 + FMA + F16C
-    KZ_CPU_AVXVNNI,     // + AVX-VNNI (256 bit)
-    KZ_CPU_AVX512VNNI,  // AVX512 F/BW/VL/DQ + VNNI
-    KZ_CPU_AMX,         // + AMX-INT8 and AMX-BF16, permission granted
+    KZ_CPU_REF,        // plain C
+    KZ_CPU_AVX2,       // AVX2 + FMA + F16C
+    KZ_CPU_AVXVNNI,    // + AVX-VNNI (256 bit)
+    KZ_CPU_AVX512VNNI, // AVX512 F/BW/VL/DQ + VNNI
+    KZ_CPU_AMX,        // + AMX-INT8 and AMX-BF16, permission granted
     KZ_CPU_NEON,
     KZ_CPU_DOTPROD,
     KZ_CPU_I8MM,

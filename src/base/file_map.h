@@ -8,7 +8,7 @@
 #include "base/status.h"
 
 typedef struct kz_file_map {
-    const uint8_t *bytes;  // [size]; NULL when size is 0
+    const uint8_t *bytes; // [size]; NULL when size is 0
     size_t size;
 } kz_file_map;
 

@@ -4,8 +4,14 @@
 
 #include "base/text_buffer.h"
 
-typedef enum kz_path_kind { KZ_PATH_MISSING, KZ_PATH_FILE, KZ_PATH_FOLDER, KZ_PATH_OTHER } kz_path_kind;
+typedef enum kz_path_kind {
+    KZ_PATH_MISSING,
+    KZ_PATH_FILE,
+    KZ_PATH_FOLDER,
+    KZ_PATH_OTHER
+} kz_path_kind;
 
+// Follows symbolic links. *out_size is a file's size and 0 for everything else; NULL is fine.
 kz_path_kind kz_path_query(const char *path, uint64_t *out_size);
 
 // "folder/name" into `out_path` (emptied first).

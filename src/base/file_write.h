@@ -9,7 +9,8 @@
 
 typedef struct kz_file_writer kz_file_writer;
 
-// Creates "PATH.tmp-PID-N" beside PATH. Fails with NOT_FOUND (no such folder) or IO.
+// Creates "PATH.tmp-PID-N" beside PATH. Fails with NOT_FOUND (no such folder), BAD_ARGUMENT (PATH
+// is a folder or a device) or IO.
 KAZEIA_MUST_CHECK kazeia_status kz_file_writer_create(const char *path,
                                                       const kazeia_allocator *allocator,
                                                       kz_file_writer **out_writer);
@@ -31,7 +32,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_file_writer_commit(kz_file_writer *writer);
 // Removes the temporary file and destroys the writer. NULL is fine.
 void kz_file_writer_abandon(kz_file_writer *writer);
 
-// Removes "PATH.tmp-*" files that a killed writer of PATH left, when their process is gone.
+// Removes "PATH.tmp-*" files that a killed writer of PATH left, when nobody holds them.
 void kz_file_remove_stale_temporaries(const char *path);
 
 // Whole small file at once, atomically (state files, reports).

@@ -38,7 +38,7 @@ static inline uint16_t kz_f16_from_float(float value) {
     if (magnitude >= 0x47800000u) {
         return (uint16_t)(sign | 0x7c00u);
     }
-    if (magnitude < 0x38800000u) {  // subnormal: adding 0.5 lets the adder do the rounding
+    if (magnitude < 0x38800000u) { // subnormal: adding 0.5 lets the adder do the rounding
         const float shifted = kz_float_from_bits(magnitude) + 0.5f;
         return (uint16_t)(sign | (kz_bits_from_float(shifted) - 0x3f000000u));
     }

@@ -1,8 +1,9 @@
 // status.h: the failure sentence and how it travels.
 //
 // A function that fails calls kz_fail once, where the values are known; callers pass the status up
-// with KZ_TRY and may put a path or name in front with kz_fail_context. The sentence is thread-local,
-// needs no heap and works before any object exists. Clean-up functions return void and never fail.
+// with KZ_TRY and may put a path or name in front with kz_fail_context. The sentence is
+// thread-local, needs no heap and works before any object exists. Clean-up functions return void
+// and never fail.
 #ifndef KZ_BASE_STATUS_H
 #define KZ_BASE_STATUS_H
 
@@ -23,21 +24,21 @@ kazeia_status kz_fail_context(kazeia_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 // Passes a failure up.
-#define KZ_TRY(expression)                                                                         \
-    do {                                                                                           \
-        const kazeia_status kz_try_status_ = (expression);                                         \
-        if (kz_try_status_ != KAZEIA_OK) {                                                         \
-            return kz_try_status_;                                                                 \
-        }                                                                                          \
+#define KZ_TRY(expression)                                 \
+    do {                                                   \
+        const kazeia_status kz_try_status_ = (expression); \
+        if (kz_try_status_ != KAZEIA_OK) {                 \
+            return kz_try_status_;                         \
+        }                                                  \
     } while (0)
 
 // The same for a function with clean-up: sets `status` and jumps to `done`.
-#define KZ_TRY_DONE(status, expression)                                                            \
-    do {                                                                                           \
-        (status) = (expression);                                                                   \
-        if ((status) != KAZEIA_OK) {                                                               \
-            goto done;                                                                             \
-        }                                                                                          \
+#define KZ_TRY_DONE(status, expression) \
+    do {                                \
+        (status) = (expression);        \
+        if ((status) != KAZEIA_OK) {    \
+            goto done;                  \
+        }                               \
     } while (0)
 
 #endif

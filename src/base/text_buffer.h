@@ -9,10 +9,10 @@
 
 typedef struct kz_text_buffer {
     kazeia_allocator allocator;
-    char *bytes;      // [capacity + 1]
-    size_t count;     // bytes in use, the NUL not counted
-    size_t capacity;  // bytes that fit before the next allocation
-    size_t limit;     // capacity never grows beyond this
+    char *bytes;     // [capacity + 1]
+    size_t count;    // bytes in use, the NUL not counted
+    size_t capacity; // bytes that fit before the next allocation
+    size_t limit;    // capacity never grows beyond this
 } kz_text_buffer;
 
 // Starts empty with room for `reserved` bytes; `limit` >= reserved.

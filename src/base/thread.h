@@ -17,8 +17,11 @@ typedef struct kz_condition {
     pthread_cond_t native;
 } kz_condition;
 
+// Stays where it is from start to join: the new thread reads it.
 typedef struct kz_thread {
     pthread_t native;
+    void (*run)(void *context);
+    void *context;
     bool is_running;
 } kz_thread;
 

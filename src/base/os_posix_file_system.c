@@ -1,0 +1,64 @@
+// os_posix_file_system.c: what lies at a path, folder listings, removal.
+//
+// in:  paths
+// out: kinds, sizes and names
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file_system.h"
+#include "base/os.h"
+
+kz_path_kind kz_path_query(const char *path, uint64_t *out_size) {
+    struct stat facts;
+    const bool is_there = stat(path, &facts) == 0;
+    const bool is_file = is_there && S_ISREG(facts.st_mode);
+    if (out_size != NULL) {
+        *out_size = is_file ? (uint64_t)facts.st_size : 0;
+    }
+    if (!is_there) {
+        return KZ_PATH_MISSING;
+    }
+    if (is_file) {
+        return KZ_PATH_FILE;
+    }
+    return S_ISDIR(facts.st_mode) ? KZ_PATH_FOLDER : KZ_PATH_OTHER;
+}
+
+// The next name of the folder other than "." and ".."; NULL at the end or with errno set.
+static const char *next_name(DIR *folder) {
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(folder);
+        if (entry == NULL) {
+            return NULL;
+        }
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            return entry->d_name;
+        }
+    }
+}
+
+kazeia_status kz_folder_list(const char *path, kz_folder_visit visit, void *context) {
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        return kz_os_fail(errno, "list", path);
+    }
+    kazeia_status status = KAZEIA_OK;
+    while (status == KAZEIA_OK) {
+        const char *name = next_name(folder);
+        if (name == NULL) {
+            status = errno == 0 ? KAZEIA_OK : kz_os_fail(errno, "list", path);
+            break;
+        }
+        status = visit(context, name);
+    }
+    (void)closedir(folder);
+    return status;
+}
+
+kazeia_status kz_file_remove(const char *path) {
+    return unlink(path) == 0 ? KAZEIA_OK : kz_os_fail(errno, "remove", path);
+}
