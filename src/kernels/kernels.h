@@ -1,13 +1,13 @@
 // kernels.h: the table of kernels: pure functions over pointers, strides and ranges.
 //
-// A kernel knows layouts (format/layout.h, format/quant.h), not programs. It does not allocate, lock,
-// read the system or keep state; scratch is given. Work is cut by the caller: every kernel takes a
-// range, and the result of an element never depends on how the range was cut. For up to
-// KZ_EXACT_TOKENS tokens in a call it does not depend on their number either (sums run over k in one
-// fixed order); bulk variants may round otherwise.
+// A kernel knows layouts (format/layout.h, format/quant.h), not programs. It does not allocate,
+// lock, read the system or keep state; scratch is given. Work is cut by the caller: every kernel
+// takes a range, and the result of an element never depends on how the range was cut. For up to
+// KZ_EXACT_TOKENS tokens in a call it does not depend on their number either (sums run over k in
+// one fixed order); bulk variants may round otherwise.
 //
-// kernels.def lists all variants, oldest instruction set first; kz_kernels_select fills a table for a
-// level, later lines overriding earlier ones. A slot's reference is plain C and always there.
+// kernels.def lists all variants, oldest instruction set first; kz_kernels_select fills a table for
+// a level, later lines overriding earlier ones. A slot's reference is plain C and always there.
 #ifndef KZ_KERNELS_KERNELS_H
 #define KZ_KERNELS_KERNELS_H
 
@@ -21,15 +21,15 @@
 // ones. Rows beyond `rows` in the last panel are not written.
 typedef struct kz_matmul {
     const void *x;
-    size_t x_stride;         // bytes from one token to the next
+    size_t x_stride; // bytes from one token to the next
     const void *weights;
-    size_t columns;          // K, unpadded
-    size_t rows;             // N
-    const float *bias;       // [N] or NULL
-    const float *residual;   // NULL or [T] rows
-    size_t residual_stride;  // bytes
+    size_t columns;         // K, unpadded
+    size_t rows;            // N
+    const float *bias;      // [N] or NULL
+    const float *residual;  // NULL or [T] rows
+    size_t residual_stride; // bytes
     float *out;
-    size_t out_stride;       // bytes
+    size_t out_stride; // bytes
     kz_activation activation;
 } kz_matmul;
 // Computes panels [panel, panel_end) for tokens [token, token_end).
@@ -69,10 +69,10 @@ typedef struct kz_attention {
     const int32_t *row_table;
     size_t row_table_columns;
     const int32_t *sequences, *positions;
-    size_t window;                // 0: no limit
+    size_t window; // 0: no limit
     float scale;
     float *out;
-    size_t out_stride;            // bytes
+    size_t out_stride; // bytes
 } kz_attention;
 // Computes the query heads of kv head `kv_head` for tokens [token, token_end). `scratch` is
 // KZ_KERNEL_SCRATCH_BYTES, aligned to 64.
@@ -83,7 +83,7 @@ typedef void (*kz_attention_kernel)(const kz_attention *attention, size_t kv_hea
 // Every token sees every token (an encoder): head `head`, query tokens [token, token_end).
 typedef struct kz_attention_full {
     const float *q, *k, *v;
-    size_t q_stride, k_stride, v_stride;  // bytes
+    size_t q_stride, k_stride, v_stride; // bytes
     size_t tokens, head_dim;
     float scale;
     float *out;
@@ -93,50 +93,50 @@ typedef void (*kz_attention_full_kernel)(const kz_attention_full *attention, siz
                                          size_t token, size_t token_end, void *scratch);
 
 // X(slot, type). matmul_bulk_* serves calls of more than KZ_EXACT_TOKENS tokens.
-#define KZ_KERNEL_SLOT_LIST(X)                                                                     \
-    X(matmul_f32_f32, kz_matmul_kernel)                                                            \
-    X(matmul_f32_f16, kz_matmul_kernel)                                                            \
-    X(matmul_f32_bf16, kz_matmul_kernel)                                                           \
-    X(matmul_a8_q8_0, kz_matmul_kernel)                                                            \
-    X(matmul_a8_q4_0, kz_matmul_kernel)                                                            \
-    X(matmul_a8_q4_1, kz_matmul_kernel)                                                            \
-    X(matmul_bulk_f32_f32, kz_matmul_kernel)                                                       \
-    X(matmul_bulk_f32_f16, kz_matmul_kernel)                                                       \
-    X(matmul_bulk_f32_bf16, kz_matmul_kernel)                                                      \
-    X(matmul_bulk_a8_q8_0, kz_matmul_kernel)                                                       \
-    X(matmul_bulk_a8_q4_0, kz_matmul_kernel)                                                       \
-    X(matmul_bulk_a8_q4_1, kz_matmul_kernel)                                                       \
-    X(quantise_a8, kz_quantise_kernel)                                                             \
-    X(embed_f32, kz_embed_kernel)                                                                  \
-    X(embed_f16, kz_embed_kernel)                                                                  \
-    X(embed_bf16, kz_embed_kernel)                                                                 \
-    X(embed_q8_0, kz_embed_kernel)                                                                 \
-    X(embed_q4_0, kz_embed_kernel)                                                                 \
-    X(embed_q4_1, kz_embed_kernel)                                                                 \
-    X(rms_norm, kz_rms_norm_kernel)                                                                \
-    X(layer_norm, kz_layer_norm_kernel)                                                            \
-    X(add, kz_add_kernel)                                                                          \
-    X(gelu, kz_activate_kernel)                                                                    \
-    X(gelu_tanh, kz_activate_kernel)                                                               \
-    X(silu, kz_activate_kernel)                                                                    \
-    X(gate_gelu_tanh, kz_gate_kernel)                                                              \
-    X(gate_silu, kz_gate_kernel)                                                                   \
-    X(softmax, kz_softmax_kernel)                                                                  \
-    X(rope_split, kz_rope_kernel)                                                                  \
-    X(rope_pairs, kz_rope_kernel)                                                                  \
-    X(cache_write_f32, kz_cache_write_kernel)                                                      \
-    X(cache_write_f16, kz_cache_write_kernel)                                                      \
-    X(cache_write_i8, kz_cache_write_kernel)                                                       \
-    X(attention_f32, kz_attention_kernel)                                                          \
-    X(attention_f16, kz_attention_kernel)                                                          \
-    X(attention_i8, kz_attention_kernel)                                                           \
-    X(attention_bulk_f32, kz_attention_kernel)                                                     \
-    X(attention_bulk_f16, kz_attention_kernel)                                                     \
-    X(attention_bulk_i8, kz_attention_kernel)                                                      \
+#define KZ_KERNEL_SLOT_LIST(X)                 \
+    X(matmul_f32_f32, kz_matmul_kernel)        \
+    X(matmul_f32_f16, kz_matmul_kernel)        \
+    X(matmul_f32_bf16, kz_matmul_kernel)       \
+    X(matmul_a8_q8_0, kz_matmul_kernel)        \
+    X(matmul_a8_q4_0, kz_matmul_kernel)        \
+    X(matmul_a8_q4_1, kz_matmul_kernel)        \
+    X(matmul_bulk_f32_f32, kz_matmul_kernel)   \
+    X(matmul_bulk_f32_f16, kz_matmul_kernel)   \
+    X(matmul_bulk_f32_bf16, kz_matmul_kernel)  \
+    X(matmul_bulk_a8_q8_0, kz_matmul_kernel)   \
+    X(matmul_bulk_a8_q4_0, kz_matmul_kernel)   \
+    X(matmul_bulk_a8_q4_1, kz_matmul_kernel)   \
+    X(quantise_a8, kz_quantise_kernel)         \
+    X(embed_f32, kz_embed_kernel)              \
+    X(embed_f16, kz_embed_kernel)              \
+    X(embed_bf16, kz_embed_kernel)             \
+    X(embed_q8_0, kz_embed_kernel)             \
+    X(embed_q4_0, kz_embed_kernel)             \
+    X(embed_q4_1, kz_embed_kernel)             \
+    X(rms_norm, kz_rms_norm_kernel)            \
+    X(layer_norm, kz_layer_norm_kernel)        \
+    X(add, kz_add_kernel)                      \
+    X(gelu, kz_activate_kernel)                \
+    X(gelu_tanh, kz_activate_kernel)           \
+    X(silu, kz_activate_kernel)                \
+    X(gate_gelu_tanh, kz_gate_kernel)          \
+    X(gate_silu, kz_gate_kernel)               \
+    X(softmax, kz_softmax_kernel)              \
+    X(rope_split, kz_rope_kernel)              \
+    X(rope_pairs, kz_rope_kernel)              \
+    X(cache_write_f32, kz_cache_write_kernel)  \
+    X(cache_write_f16, kz_cache_write_kernel)  \
+    X(cache_write_i8, kz_cache_write_kernel)   \
+    X(attention_f32, kz_attention_kernel)      \
+    X(attention_f16, kz_attention_kernel)      \
+    X(attention_i8, kz_attention_kernel)       \
+    X(attention_bulk_f32, kz_attention_kernel) \
+    X(attention_bulk_f16, kz_attention_kernel) \
+    X(attention_bulk_i8, kz_attention_kernel)  \
     X(attention_full, kz_attention_full_kernel)
 
 typedef struct kz_kernels {
-    kz_cpu_level level;  // as chosen
+    kz_cpu_level level; // as chosen
 #define KZ_KERNEL_MEMBER(slot, type) type slot;
     KZ_KERNEL_SLOT_LIST(KZ_KERNEL_MEMBER)
 #undef KZ_KERNEL_MEMBER
@@ -147,8 +147,9 @@ typedef struct kz_kernels {
 // Fills the table for `level` or less: the best variants that are not above it in its family.
 void kz_kernels_select(kz_cpu_level level, kz_kernels *out_kernels);
 
-// The level to use: the machine's best, capped by the environment variable KAZEIA_CPU. A name that is
-// none of the levels, or a level that this machine lacks, fails with a sentence that lists what it has.
+// The level to use: the machine's best, capped by the environment variable KAZEIA_CPU. A name that
+// is none of the levels, or a level that this machine lacks, fails with a sentence that lists what
+// it has.
 KAZEIA_MUST_CHECK kazeia_status kz_kernels_choose_level(kz_cpu_level *out_level);
 
 // A worker that leaves its loop gives back the tile registers (AMX); no-op elsewhere.

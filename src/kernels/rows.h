@@ -1,0 +1,24 @@
+// rows.h: places inside quantised activations and weight records that every variant needs.
+//
+// in: a KZ_A8 row (format/quant.h). out: its three planes. The record sizes are those of
+// format/layout.h, as constants that loops can be compiled with.
+#ifndef KZ_KERNELS_ROWS_H
+#define KZ_KERNELS_ROWS_H
+
+#include "format/layout.h"
+
+enum { KZ_RECORD_Q8_0 = 1088, KZ_RECORD_Q4_0 = 576, KZ_RECORD_Q4_1 = 640 };
+
+typedef struct kz_a8_row {
+    const int8_t *q;    // [padded columns]
+    const float *scale; // [padded columns / 32]
+    const float *sum;   // [padded columns / 32]
+} kz_a8_row;
+
+static inline kz_a8_row kz_a8_row_of(const void *row, size_t columns) {
+    const size_t padded = kz_a8_padded(columns);
+    const float *scale = (const float *)((const char *)row + padded);
+    return (kz_a8_row){row, scale, scale + padded / KZ_BLOCK};
+}
+
+#endif
