@@ -94,7 +94,7 @@ def opening_comment(path, text):
         if not line.startswith("//"):
             break
         lines.append(line.lstrip("/ "))
-    if len(" ".join(lines)) < 30:
+    if len(" ".join(lines)) < 20:
         yield f"{path}: does not open with a // comment that says what the file does"
 
 
