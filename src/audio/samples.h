@@ -31,8 +31,10 @@ static inline float kz_sample_or_silence(float sample) {
     return fabsf(sample) <= KZ_SAMPLE_LIMIT ? sample : 0.0f;
 }
 
+// `allocator` may be NULL, as where it was made.
 static inline void kz_samples_clear(kz_samples *samples, const kazeia_allocator *allocator) {
-    kz_free(allocator, samples->samples);
+    const kazeia_allocator chosen = kz_allocator_or_default(allocator);
+    kz_free(&chosen, samples->samples);
     *samples = (kz_samples){0};
 }
 
