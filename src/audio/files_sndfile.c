@@ -165,8 +165,12 @@ static kazeia_status append_resampled(file_reader *reader, const float *mono, si
             mono += taken;
             count -= taken;
         }
-        if (given == 0 && (count == 0 || taken == 0)) {
+        if (given == 0 && count == 0) {
             return KAZEIA_OK;
+        }
+        if (given == 0 && taken == 0) {
+            return kz_fail(KAZEIA_IO, "%s: the resampler takes no more, %zu samples are left",
+                           reader->path, count);
         }
     }
 }
