@@ -111,6 +111,10 @@ void kz_thread_join(kz_thread *thread) {
     }
 }
 
+void kz_thread_yield(void) {
+    sched_yield();
+}
+
 void kz_thread_pause(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();

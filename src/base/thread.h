@@ -42,6 +42,8 @@ KAZEIA_MUST_CHECK kazeia_status kz_thread_start(kz_thread *thread, void (*run)(v
 // Does nothing when the thread was never started.
 void kz_thread_join(kz_thread *thread);
 
+// Lets another thread have this core.
+void kz_thread_yield(void);
 // Tells the processor that this is a spin loop.
 void kz_thread_pause(void);
 // Cores that this process may use, at least 1.

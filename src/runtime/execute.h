@@ -1,0 +1,64 @@
+// execute.h: what the ops see of a running call. Inside runtime/ only.
+#ifndef KZ_RUNTIME_EXECUTE_H
+#define KZ_RUNTIME_EXECUTE_H
+
+#include "runtime/context.h"
+
+// A value resolved for the present symbols. `rows` x `columns` of `type`, `stride` bytes from row to
+// row; one-dimensional values have columns = 1 and rows = their length when they are i32, and are one
+// row otherwise.
+typedef struct kz_operand {
+    void *bytes;
+    size_t rows, columns, stride;
+    kz_type type;
+    uint32_t tensor_index;    // weights
+    const kz_state *state;    // states
+} kz_operand;
+
+// Cosines and sines of one call's positions for one inv_freq tensor.
+typedef struct kz_rotation {
+    uint32_t tensor;     // which inv_freq
+    const int32_t *positions;  // those that it was filled for in this call; NULL: none yet
+    size_t half;         // rotary / 2
+    float *cosine;       // [token limit][half]
+    float *sine;         // [token limit][half]
+} kz_rotation;
+
+typedef struct kz_call {
+    kz_pool *pool;
+    const kz_kernels *kernels;
+    kz_priority priority;
+    const atomic_bool *cancel;
+    kz_rotation *rotations;
+    size_t rotation_count;
+} kz_call;
+
+typedef void (*kz_op_function)(kz_call *call, const kz_instruction *instruction,
+                               kz_operand *const *operands);
+
+// The function of an op; never NULL for an op of ops.def.
+kz_op_function kz_op_function_find(kz_op op);
+
+// kz_pool_run with the call's pool, priority and cancel flag.
+void kz_call_run(kz_call *call, kz_chunk_function function, void *job, size_t chunk_count,
+                 size_t grain);
+
+void kz_op_embed(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_add(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_rms_norm(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_layer_norm(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_head_rms_norm(kz_call *call, const kz_instruction *instruction,
+                         kz_operand *const *operands);
+void kz_op_quantise(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_linear(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_rope(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_cache_write(kz_call *call, const kz_instruction *instruction,
+                       kz_operand *const *operands);
+void kz_op_attention(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_attention_full(kz_call *call, const kz_instruction *instruction,
+                          kz_operand *const *operands);
+void kz_op_unfold(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_activate(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_gate(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+
+#endif

@@ -1,0 +1,86 @@
+// ops_linear.c: the matrix product, cut into chunks of panels and tokens.
+//   in   activations [T][K], packed weights [N][K]
+//   out  [T][N]
+// Decoding cuts by panels alone: each thread reads its own long stretch of weights once. Bulk calls
+// keep a few panels in the cache while the tokens stream past them.
+#include "runtime/execute.h"
+
+#define BULK_PANELS 4          // panels of one bulk chunk
+#define CHUNKS_PER_THREAD 4    // decode: enough that a busy core's share can move
+
+typedef struct linear_job {
+    kz_matmul matmul;
+    kz_matmul_kernel kernel;
+    size_t panel_count, panels_per_chunk;
+    size_t token_count;
+} linear_job;
+
+typedef struct linear_kernels {
+    kz_matmul_kernel exact, bulk;
+} linear_kernels;
+
+static linear_kernels kernels_for(const kz_kernels *kernels, kz_type type) {
+    switch (type) {
+    case KZ_F32:
+        return (linear_kernels){kernels->matmul_f32_f32, kernels->matmul_bulk_f32_f32};
+    case KZ_F16:
+        return (linear_kernels){kernels->matmul_f32_f16, kernels->matmul_bulk_f32_f16};
+    case KZ_BF16:
+        return (linear_kernels){kernels->matmul_f32_bf16, kernels->matmul_bulk_f32_bf16};
+    case KZ_Q4_0:
+        return (linear_kernels){kernels->matmul_a8_q4_0, kernels->matmul_bulk_a8_q4_0};
+    case KZ_Q4_1:
+        return (linear_kernels){kernels->matmul_a8_q4_1, kernels->matmul_bulk_a8_q4_1};
+    default:
+        return (linear_kernels){kernels->matmul_a8_q8_0, kernels->matmul_bulk_a8_q8_0};
+    }
+}
+
+static void run_linear(void *context, size_t chunk, size_t chunk_end, void *scratch) {
+    (void)scratch;
+    const linear_job *job = context;
+    size_t panel = chunk * job->panels_per_chunk;
+    size_t panel_end = chunk_end * job->panels_per_chunk;
+    panel_end = panel_end < job->panel_count ? panel_end : job->panel_count;
+    job->kernel(&job->matmul, panel, panel_end, 0, job->token_count);
+}
+
+static size_t choose_panels_per_chunk(const kz_call *call, size_t panels, bool is_bulk) {
+    if (is_bulk) {
+        return BULK_PANELS;
+    }
+    const size_t chunks = kz_pool_thread_count(call->pool) * (size_t)CHUNKS_PER_THREAD;
+    return (panels + chunks - 1) / chunks;
+}
+
+void kz_op_linear(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands) {
+    const kz_operand *x = operands[0];
+    const kz_operand *weight = operands[1];
+    const kz_operand *bias = operands[2];
+    const kz_operand *residual = operands[3];
+    const kz_operand *out = operands[4];
+    if (x->rows == 0) {
+        return;
+    }
+    const linear_kernels kernels = kernels_for(call->kernels, weight->type);
+    const bool is_bulk = x->rows > KZ_EXACT_TOKENS;
+    linear_job job = {
+        .matmul = {.x = x->bytes,
+                   .x_stride = x->stride,
+                   .weights = weight->bytes,
+                   .columns = weight->columns,
+                   .rows = weight->rows,
+                   .bias = bias ? bias->bytes : NULL,
+                   .residual = residual ? residual->bytes : NULL,
+                   .residual_stride = residual ? residual->stride : 0,
+                   .out = out->bytes,
+                   .out_stride = out->stride,
+                   .activation = (kz_activation)instruction->ints[0]},
+        .kernel = is_bulk ? kernels.bulk : kernels.exact,
+        .panel_count = (weight->rows + KZ_PANEL_ROWS - 1) / KZ_PANEL_ROWS,
+        .token_count = x->rows,
+    };
+    job.panels_per_chunk = choose_panels_per_chunk(call, job.panel_count, is_bulk);
+    const size_t chunks = (job.panel_count + job.panels_per_chunk - 1) / job.panels_per_chunk;
+    kz_call_run(call, run_linear, &job, chunks, 1);
+}
