@@ -1,21 +1,25 @@
 // layout.h: how weights lie in a program file: what the exporter packs and the kernels read.
 //
-// KZ_ROWS     plain row-major elements of F32, F16, BF16, I32: norms, biases, positions, small tables.
-// KZ_TILE16   matrices [rows][columns] that are multiplied: panels of 16 rows, one panel after the
+// KZ_ROWS     plain row-major elements of F32, F16, BF16, I32: norms, biases, positions, small
+// tables. KZ_TILE16   matrices [rows][columns] that are multiplied: panels of 16 rows, one panel
+// after the
 //             other, the last one padded with zero rows. Within a panel, k ascends:
 //   F32    [k][16] f32
 //   F16    [k][16] f16
 //   BF16   [k/2][16][2] bf16: the pair order of the bf16 dot instructions; k padded to even
 //   Q8_0   records of 64 k: f16 d[2][16], then 16 groups of 64 bytes: group g holds k = 4g..4g+3,
 //          byte 4 * row + (k - 4g)                                                   1088 B
-//   Q4_0   records of 64 k: f16 d[2][16], then 8 groups of 64 bytes: group g holds k = 8g..8g+7, byte
+//   Q4_0   records of 64 k: f16 d[2][16], then 8 groups of 64 bytes: group g holds k = 8g..8g+7,
+//   byte
 //          4 * row + j: low nibble k = 8g + j, high nibble k = 8g + 4 + j, j < 4      576 B
 //   Q4_1   records of 64 k: f16 d[2][16], f16 m[2][16], then nibbles as Q4_0          640 B
-// d[b] and m[b] belong to the record's b-th block of 32 k. Columns are padded to a multiple of 64 with
-// zero scales (and zero m). A record is a whole number of cache lines, scales beside their values.
+// d[b] and m[b] belong to the record's b-th block of 32 k. Columns are padded to a multiple of 64
+// with zero scales (and zero m). A record is a whole number of cache lines, scales beside their
+// values.
 //
-// 16 rows x 4 k = 64 bytes is one AVX512 register, two AVX2 registers, a row of AMX's B tile (a Q8_0
-// record's 16 groups are one whole tile), and four NEON registers: so one file serves all machines.
+// 16 rows x 4 k = 64 bytes is one AVX512 register, two AVX2 registers, a row of AMX's B tile (a
+// Q8_0 record's 16 groups are one whole tile), and four NEON registers: so one file serves all
+// machines.
 #ifndef KZ_FORMAT_LAYOUT_H
 #define KZ_FORMAT_LAYOUT_H
 
@@ -41,13 +45,14 @@ size_t kz_layout_panel_bytes(kz_type type, size_t columns);
 KAZEIA_MUST_CHECK kazeia_status kz_layout_tensor_bytes(kz_layout layout, kz_type type, size_t rows,
                                                        size_t columns, size_t *out_bytes);
 
-// Packs up to 16 rows given in row form (each kz_type_row_bytes long) into one panel. `rows[i]` NULL
-// or i >= row_count is a zero row. Columns of quantised types are a multiple of 32.
+// Packs up to 16 rows given in row form (each kz_type_row_bytes long) into one panel. `rows[i]`
+// NULL or i >= row_count is a zero row. Columns of quantised types are a multiple of 32. Rows and
+// panel need no alignment and do not overlap; the type has a tile (kz_layout_holds).
 void kz_layout_pack_panel(kz_type type, const void *const *rows, size_t row_count, size_t columns,
                           void *out_panel);
 
-// The inverse for one row (0..15) of a panel, decoded to float: the plain meaning of the layout, and
-// the reference for kernels that read single rows (embedding).
+// The inverse for one row (0..15) of a panel, decoded to float: the plain meaning of the layout,
+// and the reference for kernels that read single rows (embedding).
 void kz_layout_unpack_row(kz_type type, const void *panel, size_t row, size_t columns,
                           float *out_values);
 

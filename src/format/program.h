@@ -9,16 +9,16 @@
 #include "format/layout.h"
 
 #define KZ_FORMAT_VERSION 1u
-#define KZ_SYMBOL_LIMIT 4u        // symbols of one method
+#define KZ_SYMBOL_LIMIT 4u // symbols of one method
 #define KZ_RANK_LIMIT 4u
 #define KZ_OPERAND_LIMIT 8u
 #define KZ_INT_LIMIT 4u
 #define KZ_FLOAT_LIMIT 2u
-#define KZ_ROTATION_LIMIT 4u      // distinct inv_freq tensors of one program
-#define KZ_COLUMN_LIMIT 65536u    // columns of a value that is made row by row and then quantised
-#define KZ_NO_VALUE 0xffffffffu   // an absent operand
-#define KZ_PAGE 4096u             // weight contexts start at multiples of this
-#define KZ_ALIGNMENT 64u          // tensors, arena values and states start at multiples of this
+#define KZ_ROTATION_LIMIT 4u    // distinct inv_freq tensors of one program
+#define KZ_COLUMN_LIMIT 65536u  // columns of a value that is made row by row and then quantised
+#define KZ_NO_VALUE 0xffffffffu // an absent operand
+#define KZ_PAGE 4096u           // weight contexts start at multiples of this
+#define KZ_ALIGNMENT 64u        // tensors, arena values and states start at multiples of this
 
 typedef enum kz_op {
 #define KZ_OP(name, number, text, operands, ints, floats) KZ_OP_##name = number,
@@ -28,11 +28,13 @@ typedef enum kz_op {
 
 typedef enum kz_activation {
     KZ_ACTIVATION_NONE = 0,
-    KZ_ACTIVATION_GELU = 1,       // exact: x * (1 + erf(x / sqrt 2)) / 2
-    KZ_ACTIVATION_GELU_TANH = 2,  // the tanh approximation
+    KZ_ACTIVATION_GELU = 1,      // exact: x * (1 + erf(x / sqrt 2)) / 2
+    KZ_ACTIVATION_GELU_TANH = 2, // the tanh approximation
     KZ_ACTIVATION_SILU = 3,
     KZ_ACTIVATION_COUNT
 } kz_activation;
+
+const char *kz_activation_name(kz_activation activation);
 
 // --- Metadata -----------------------------------------------------------------------------------
 typedef enum kz_metadata_type {
@@ -45,13 +47,13 @@ typedef enum kz_metadata_type {
 } kz_metadata_type;
 
 typedef struct kz_metadata {
-    const char *key;  // dotted words, as "model.context_length"
+    const char *key; // dotted words, as "model.context_length"
     kz_metadata_type type;
-    int64_t integer;               // INTEGER, BOOL
-    double real;                   // REAL
-    const char *string;            // STRING
-    const int64_t *integers;       // INTEGERS [count]
-    const char *const *strings;    // STRINGS [count]
+    int64_t integer;            // INTEGER, BOOL
+    double real;                // REAL
+    const char *string;         // STRING
+    const int64_t *integers;    // INTEGERS [count]
+    const char *const *strings; // STRINGS [count]
     size_t count;
 } kz_metadata;
 
@@ -60,32 +62,35 @@ typedef struct kz_tensor {
     const char *name;
     kz_type type;
     kz_layout layout;
-    uint32_t context;              // weight context it lies in
-    uint32_t rank;                 // 1 or 2 for KZ_TILE16 (2) and up to 4 for KZ_ROWS
-    uint64_t dims[KZ_RANK_LIMIT];  // outermost first; unused ones are 1
-    uint64_t offset;               // within the context
+    uint32_t context;             // weight context it lies in
+    uint32_t rank;                // 1 or 2 for KZ_TILE16 (2) and up to 4 for KZ_ROWS
+    uint64_t dims[KZ_RANK_LIMIT]; // outermost first; unused ones are 1
+    uint64_t offset;              // within the context
     uint64_t bytes;
 } kz_tensor;
 
 typedef struct kz_weight_context {
-    const char *file_name;  // sibling in the program's folder; NULL: inside the program file
-    uint64_t offset;        // in that file
+    const char *file_name; // sibling in the program's folder; NULL: inside the program file
+    uint64_t offset;       // in that file
     uint64_t bytes;
-    uint64_t checksum;      // XXH3-64 of the bytes
+    uint64_t checksum; // XXH3-64 of the bytes
 } kz_weight_context;
 
 // Memory that a session owns and that lives across calls: [rows][heads][head_dim]. I8 rows hold for
 // each head one f32 scale followed by head_dim integers.
 typedef struct kz_state {
-    const char *name;  // as "key.0"
-    kz_type type;      // F32, F16 or I8
+    const char *name; // as "key.0"
+    kz_type type;     // F32, F16 or I8
     uint64_t rows;
     uint32_t heads;
     uint32_t head_dim;
 } kz_state;
 
-size_t kz_state_head_bytes(const kz_state *state);  // bytes of one head in one row
+// Bytes of one head in one row, of one row, and of all rows; the largest number of their type when
+// they overflow.
+size_t kz_state_head_bytes(const kz_state *state);
 size_t kz_state_row_bytes(const kz_state *state);
+uint64_t kz_state_bytes(const kz_state *state);
 
 // --- Methods ------------------------------------------------------------------------------------
 // ceil((sum of scale[i] * symbol[i] + offset) / divisor); divisor >= 1.
@@ -96,51 +101,51 @@ typedef struct kz_dim {
 } kz_dim;
 
 typedef struct kz_symbol {
-    const char *name;  // as "tokens"
-    uint32_t maximum;  // largest value a call may bind
+    const char *name; // as "tokens"
+    uint32_t maximum; // largest value a call may bind
 } kz_symbol;
 
 typedef enum kz_value_kind {
-    KZ_VALUE_ARENA = 1,   // in the arena, at `offset`
-    KZ_VALUE_INPUT = 2,   // the caller's memory, read
-    KZ_VALUE_OUTPUT = 3,  // the caller's memory, written
-    KZ_VALUE_WEIGHT = 4,  // tensor `index`
-    KZ_VALUE_STATE = 5,   // state `index`
-    KZ_VALUE_VIEW = 6,    // columns [column, column + dims[last]) of the 2-dimensional value `index`
+    KZ_VALUE_ARENA = 1,  // in the arena, at `offset`
+    KZ_VALUE_INPUT = 2,  // the caller's memory, read
+    KZ_VALUE_OUTPUT = 3, // the caller's memory, written
+    KZ_VALUE_WEIGHT = 4, // tensor `index`
+    KZ_VALUE_STATE = 5,  // state `index`
+    KZ_VALUE_VIEW = 6,   // columns [column, column + dims[last]) of the 2-dimensional value `index`
 } kz_value_kind;
 
 typedef struct kz_value {
     kz_value_kind kind;
     kz_type type;
-    uint32_t rank;                // 1 or 2 for what is no weight or state (theirs is 0: see the table)
+    uint32_t rank; // 1 or 2 for what is no weight or state (theirs is 0: see the table)
     kz_dim dims[KZ_RANK_LIMIT];
-    uint32_t index;               // tensor, state or parent value
-    uint32_t column;              // views
-    uint64_t offset;              // arena values: place of the first byte
-    uint32_t limit;               // I32 inputs: every element is >= 0 and < limit; checked at each call
-    const char *name;             // inputs and outputs
+    uint32_t index;   // tensor, state or parent value
+    uint32_t column;  // views
+    uint64_t offset;  // arena values: place of the first byte
+    uint32_t limit;   // I32 inputs: every element is >= 0 and < limit; checked at each call
+    const char *name; // inputs and outputs
 } kz_value;
 
 typedef struct kz_instruction {
     kz_op op;
-    uint32_t operands[KZ_OPERAND_LIMIT];  // values of the method, or KZ_NO_VALUE
+    uint32_t operands[KZ_OPERAND_LIMIT]; // values of the method, or KZ_NO_VALUE
     int32_t ints[KZ_INT_LIMIT];
     float floats[KZ_FLOAT_LIMIT];
 } kz_instruction;
 
 typedef struct kz_method {
-    const char *name;  // as "prefill_forward"
+    const char *name; // as "prefill_forward"
     const kz_symbol *symbols;
     uint32_t symbol_count;
     const kz_value *values;
     uint32_t value_count;
-    const uint32_t *inputs;  // values, in the order in which a caller binds them
+    const uint32_t *inputs; // values, in the order in which a caller binds them
     uint32_t input_count;
     const uint32_t *outputs;
     uint32_t output_count;
     const kz_instruction *instructions;
     uint32_t instruction_count;
-    uint64_t arena_bytes;    // at the symbols' maxima
+    uint64_t arena_bytes; // at the symbols' maxima
 } kz_method;
 
 typedef struct kz_bytes {
@@ -159,32 +164,53 @@ typedef struct kz_program_description {
     size_t state_count;
     const kz_method *methods;
     size_t method_count;
-    kz_bytes tokenizer;      // empty when the program has none (format/tokenizer.h)
-    kz_bytes chat_template;  // likewise (format/chat_template.h)
+    kz_bytes tokenizer;     // empty when the program has none (format/tokenizer.h)
+    kz_bytes chat_template; // likewise (format/chat_template.h)
 } kz_program_description;
 
 // The value of a dimension for given symbol values (missing ones are 0). Negative results and
 // results over 2^40 give UINT64_MAX.
 uint64_t kz_dim_value(const kz_dim *dim, const uint32_t *symbols, uint32_t symbol_count);
+// `value` <= INT32_MAX; a larger one gives a dimension that has no value.
 kz_dim kz_dim_constant(uint32_t value);
-kz_dim kz_dim_symbol(uint32_t symbol);
+kz_dim kz_dim_symbol(uint32_t symbol); // `symbol` < KZ_SYMBOL_LIMIT, else likewise
+// Equal as expressions: same coefficients, offset and divisor.
 bool kz_dim_equal(const kz_dim *a, const kz_dim *b);
+// True, and *out_value set, when no symbol takes part and the value fits an int32.
+bool kz_dim_is_constant(const kz_dim *dim, uint32_t *out_value);
+// ceil((dim + added) / stride) as one dimension: the rows that a window moved by `stride` gives,
+// with added = 2 * padding - (kernel - 1) (op UNFOLD). False when its numbers do not fit.
+bool kz_dim_window(const kz_dim *dim, int32_t added, uint32_t stride, kz_dim *out_dim);
+// Least and greatest value over all symbol values from 0 to their maxima (a dimension rises or
+// falls with each symbol, so these lie at corners). False when some value is negative or over 2^40,
+// or a symbol that the method lacks takes part.
+bool kz_dim_range(const kz_dim *dim, const kz_symbol *symbols, uint32_t symbol_count,
+                  uint64_t *out_least, uint64_t *out_greatest);
 
-// Bytes from one row of a 2-dimensional value to the next (A8 rows are padded, see quant.h), and the
-// bytes of the whole value, for given symbols. UINT64_MAX when it overflows. Not for weights, states.
+// Bytes from one row of a 2-dimensional value to the next (A8 rows are padded, see quant.h), and
+// the bytes of the whole value, for given symbols (a view's as if it stood alone). UINT64_MAX when
+// it overflows, and for weights and states, which have no dimensions of their own.
 uint64_t kz_value_row_bytes(kz_type type, uint64_t columns);
 uint64_t kz_value_bytes(const kz_value *value, const uint32_t *symbols, uint32_t symbol_count);
 
-const char *kz_op_name(kz_op op);
-// NULL when the number is no op.
+// What ops.def says of an op.
 typedef struct kz_op_shape {
     kz_op op;
     const char *name;
-    uint32_t operand_count, int_count, float_count;
+    uint32_t operand_count;
+    uint32_t int_count;
+    uint32_t float_count;
 } kz_op_shape;
+// NULL when the number is no op.
 const kz_op_shape *kz_op_find(uint32_t number);
+const char *kz_op_name(kz_op op);
 
 const kz_metadata *kz_metadata_find(const kz_program_description *description, const char *key);
 const kz_method *kz_method_find(const kz_program_description *description, const char *name);
+
+// What each element of the I32 input `input` (a value) must stay below in a call with these symbol
+// values: its limit or, where it indexes a row table that a symbol makes smaller, the table's
+// extent. `symbols` has method->symbol_count values; the method was checked.
+uint64_t kz_input_limit(const kz_method *method, uint32_t input, const uint32_t *symbols);
 
 #endif

@@ -14,16 +14,16 @@
 
 // The numbers stand in program files: they never change meaning.
 //   X(name, value, text, elements of a block, bytes of a block in row form)
-#define KZ_TYPE_LIST(X)                                                                            \
-    X(F32, 0, "f32", 1, 4)                                                                         \
-    X(F16, 1, "f16", 1, 2)                                                                         \
-    X(BF16, 2, "bf16", 1, 2)                                                                       \
-    X(I32, 3, "i32", 1, 4)                                                                         \
-    X(I8, 4, "i8", 1, 1)                                                                           \
-    X(Q8_0, 16, "q8_0", 32, 34)                                                                    \
-    X(Q4_0, 17, "q4_0", 32, 18)                                                                    \
-    X(Q4_1, 18, "q4_1", 32, 20)                                                                    \
-    X(A8, 48, "a8", 32, 40)  // activations, in the arena only: see KZ_A8 below
+#define KZ_TYPE_LIST(X)         \
+    X(F32, 0, "f32", 1, 4)      \
+    X(F16, 1, "f16", 1, 2)      \
+    X(BF16, 2, "bf16", 1, 2)    \
+    X(I32, 3, "i32", 1, 4)      \
+    X(I8, 4, "i8", 1, 1)        \
+    X(Q8_0, 16, "q8_0", 32, 34) \
+    X(Q4_0, 17, "q4_0", 32, 18) \
+    X(Q4_1, 18, "q4_1", 32, 20) \
+    X(A8, 48, "a8", 32, 40) // activations, in the arena only: see KZ_A8 below
 
 typedef enum kz_type {
 #define KZ_TYPE_ENUM(name, value, text, elements, bytes) KZ_##name = value,
@@ -31,7 +31,7 @@ typedef enum kz_type {
 #undef KZ_TYPE_ENUM
 } kz_type;
 
-#define KZ_BLOCK 32  // elements that share one scale
+#define KZ_BLOCK 32 // elements that share one scale
 
 // False when `type` is not in the list above (a number from a file).
 bool kz_type_is_known(uint32_t type);
@@ -40,15 +40,19 @@ uint32_t kz_type_block_elements(kz_type type);
 uint32_t kz_type_block_bytes(kz_type type);
 // Sets *out_type; false when no type is called `text`.
 bool kz_type_from_name(const char *text, kz_type *out_type);
-// Bytes of a row of `columns` elements in row form; columns is a multiple of the block.
+// Bytes of a row of `columns` elements in row form; columns is a multiple of the block (A8: any
+// number, the row is padded as said below). 0 when the type is unknown or the size overflows.
 size_t kz_type_row_bytes(kz_type type, size_t columns);
 
-// Row form -> float; bit-equal to the reference dequantisers (one float multiplication, and for Q4_1
-// one addition). `row` needs no alignment. A8 and integers are not decoded: false.
+// Row form -> float; bit-equal to the reference dequantisers (one float multiplication, and for
+// Q4_1 one addition). `row` needs no alignment. A8 and integers are not decoded: false.
 bool kz_quant_decode_row(kz_type type, const void *row, size_t columns, float *out_values);
 
 // Float -> row form: round to nearest even for F16 and BF16; Q8_0 by largest magnitude / 127; Q4_0
-// and Q4_1 with a search of the scale that has the least squared error.
+// and Q4_1 with a search of the scale that has the least squared error. The same floats give the
+// same bytes on every machine. False, with `out_row` half written, when the type is none of these
+// or F32, when a block of a quantised type holds a value that is not finite, or when a finite value
+// or scale is too large for f16.
 bool kz_quant_encode_row(kz_type type, const float *values, size_t columns, void *out_row);
 
 // --- KZ_A8: activations of one token, quantised on the fly --------------------------------------

@@ -1,8 +1,8 @@
 // reader.h: bytes of a program file -> a checked description.
 //
 // Everything is hostile input: sizes, offsets, counts and checksums are verified before use, then
-// format/check.h verifies what the methods do. Memory used is at most 4 times the file's size + 1 MB.
-// Weight contexts are located and their sizes verified; their bytes are not read (that is
+// format/check.h verifies what the methods do. Memory used is at most 4 times the file's size + 1
+// MB. Weight contexts are located and their sizes verified; their bytes are not read (that is
 // kz_program_file_verify's work).
 #ifndef KZ_FORMAT_READER_H
 #define KZ_FORMAT_READER_H
@@ -12,8 +12,8 @@
 
 typedef struct kz_program_file kz_program_file;
 
-// Maps `path` (and the sibling weight files it names, looked for in the same folder only) and reads.
-// Sentences begin with the path.
+// Maps `path` (and the sibling weight files it names, looked for in the same folder only) and
+// reads. Sentences begin with the path.
 KAZEIA_MUST_CHECK kazeia_status kz_program_file_open(const char *path,
                                                      const kazeia_allocator *allocator,
                                                      kz_program_file **out_file);
