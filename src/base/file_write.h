@@ -29,6 +29,9 @@ uint64_t kz_file_writer_offset(const kz_file_writer *writer);
 KAZEIA_MUST_CHECK kazeia_status kz_file_writer_flush(kz_file_writer *writer);
 // Renames into place (flushing first if needed) and destroys the writer, also on failure.
 KAZEIA_MUST_CHECK kazeia_status kz_file_writer_commit(kz_file_writer *writer);
+// The same under another name in the same folder, for a file whose name depends on its bytes.
+// `name` is one part of a path, without '/'.
+KAZEIA_MUST_CHECK kazeia_status kz_file_writer_commit_as(kz_file_writer *writer, const char *name);
 // Removes the temporary file and destroys the writer. NULL is fine.
 void kz_file_writer_abandon(kz_file_writer *writer);
 

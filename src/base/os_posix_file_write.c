@@ -285,12 +285,12 @@ kazeia_status kz_file_writer_flush(kz_file_writer *writer) {
     return KAZEIA_OK;
 }
 
-static kazeia_status rename_into_place(kz_file_writer *writer) {
+static kazeia_status rename_into_place(kz_file_writer *writer, const char *name) {
     if (!writer->is_durable) {
         KZ_TRY(kz_file_writer_flush(writer));
     }
     KZ_TRY(check_unfailed(writer));
-    if (renameat(writer->folder, writer->temporary, writer->folder, writer->name) != 0) {
+    if (renameat(writer->folder, writer->temporary, writer->folder, name) != 0) {
         return kz_os_fail(errno, "replace", writer->path);
     }
     writer->temporary[0] = '\0';
@@ -300,10 +300,14 @@ static kazeia_status rename_into_place(kz_file_writer *writer) {
     return KAZEIA_OK;
 }
 
-kazeia_status kz_file_writer_commit(kz_file_writer *writer) {
-    const kazeia_status status = rename_into_place(writer);
+kazeia_status kz_file_writer_commit_as(kz_file_writer *writer, const char *name) {
+    const kazeia_status status = rename_into_place(writer, name);
     kz_file_writer_abandon(writer);
     return status;
+}
+
+kazeia_status kz_file_writer_commit(kz_file_writer *writer) {
+    return kz_file_writer_commit_as(writer, writer->name);
 }
 
 // Reads "NAME.tmp-PID-N"; false for any other name.
