@@ -120,7 +120,8 @@ def main():
     root = c_source.arguments(__doc__).root
     problems, checked = [], 0
     for path in c_source.all_files(root):
-        if path.endswith(TEXT_ENDINGS) or pathlib.PurePath(path).name in TEXT_NAMES:
+        is_text = path.endswith(TEXT_ENDINGS) or pathlib.PurePath(path).name in TEXT_NAMES
+        if is_text or path.startswith(("scripts/", ".ci/")):
             checked += 1
             problems += white_space(path, c_source.read(root, path))
     for path in c_source.c_files(root):
