@@ -1,0 +1,280 @@
+// spoken.c: the stream: input window, one reader a step, output with its white space.
+//
+// in: text as written. out: text to be spoken. Markup is not parsed into a tree: a voice needs no
+// structure, and signs can be dropped one by one with a few flags of state, so that nesting costs
+// nothing and memory stays fixed.
+#include "text/spoken.h"
+
+#include <string.h>
+
+#include "text/spoken_state.h"
+
+enum { PUT_BYTES = 8 }; // most that one call of put writes
+
+static bool is_superscript(uint32_t c) {
+    return c == 0xb9 || c == 0xb2 || c == 0xb3 || c == 0x2070 || (c >= 0x2074 && c <= 0x2079);
+}
+
+// Superscript digits are footnote marks unless they are a power: after a digit, a bracket or a
+// unit.
+static bool is_power(const kz_spoken_state *state) {
+    static const char *const units[] = {"m", "km", "hm", "dm", "cm", "mm", "nm", "ft", "in", "yd"};
+    if (kz_char_is_digit(state->previous) || state->previous == ')' ||
+        is_superscript(state->previous)) {
+        return true;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strlen(units[i]) == state->word_count &&
+            memcmp(units[i], state->word, state->word_count) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Control, formatting and private characters that no voice can say.
+static bool is_unspeakable(uint32_t c) {
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x200b || c == 0x200c ||
+           c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
+           (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xe000 && c <= 0xf8ff) ||
+           c == KZ_REPLACEMENT_CHARACTER || c >= 0xe0000;
+}
+
+static void write_char(kz_spoken_stream *s, uint32_t c) {
+    s->output_count += kz_utf8_write(c, s->output + s->output_count);
+    s->state.has_output = true;
+}
+
+static bool needs_no_space_before(uint32_t c) {
+    return c == '.' || c == ',' || c == ')' || c == 0x2026;
+}
+
+static void pay_space(kz_spoken_stream *s, uint32_t next) {
+    kz_spoken_state *state = &s->state;
+    const kz_spoken_space space = state->space;
+    state->space = KZ_SPACE_NONE;
+    if (!state->has_output || space == KZ_SPACE_NONE) {
+        return;
+    }
+    state->word_count = 0;
+    if (space == KZ_SPACE_LINE) {
+        write_char(s, '\n');
+    } else if (space == KZ_SPACE_COMMA) {
+        write_char(s, ',');
+        write_char(s, ' ');
+    } else if (!state->has_dropped_sign || !needs_no_space_before(next)) {
+        write_char(s, state->space_sign == '\t' ? ' ' : state->space_sign);
+    }
+}
+
+static void note_word(kz_spoken_state *state, uint32_t c) {
+    if (!kz_char_is_letter(c)) {
+        state->word_count = 0;
+    } else if (state->word_count < sizeof state->word) {
+        state->word[state->word_count++] = c < 0x80 ? (char)c : '?';
+    }
+}
+
+void kz_spoken_put(kz_spoken_stream *s, uint32_t c) {
+    pay_space(s, c);
+    write_char(s, c);
+    s->state.previous = c;
+    s->state.has_dropped_sign = false;
+    s->state.is_line_start = false;
+    s->state.is_cell_start = false;
+    note_word(&s->state, c);
+}
+
+void kz_spoken_owe(kz_spoken_stream *s, kz_spoken_space space) {
+    if (space > s->state.space) {
+        s->state.space = space;
+        s->state.space_sign = ' ';
+    }
+}
+
+void kz_spoken_end_line(kz_spoken_stream *s) {
+    kz_spoken_owe(s, KZ_SPACE_LINE);
+    s->state.is_line_start = true;
+    s->state.is_cell_start = false;
+    s->state.is_in_rule = false;
+    s->state.bracket_depth = 0;
+    s->state.target_depth = 0;
+    s->state.is_in_reference = false;
+    s->state.is_in_autolink = false;
+}
+
+void kz_spoken_take(kz_spoken_stream *s, uint32_t c) {
+    if (kz_char_is_line_break(c)) {
+        kz_spoken_end_line(s);
+    } else if (kz_char_is_space(c)) {
+        if (s->state.space == KZ_SPACE_NONE) {
+            s->state.space = KZ_SPACE_WORD;
+            s->state.space_sign = c;
+        }
+    } else if (kz_char_is_emoji(c)) {
+        s->state.has_dropped_sign = true;
+    } else if (!is_unspeakable(c) && (!is_superscript(c) || is_power(&s->state))) {
+        kz_spoken_put(s, c);
+    }
+}
+
+// ---- one step -----------------------------------------------------------------------------------
+
+// A fence closes at the end of a line that holds only its signs.
+static size_t read_fenced(kz_spoken_stream *s, kz_spoken_window window) {
+    kz_spoken_state *state = &s->state;
+    const char c = window.bytes[0];
+    if (c == '\n') {
+        if (state->is_fence_line_start && state->fence_run >= state->fence_length) {
+            state->fence_sign = 0;
+        }
+        kz_spoken_end_line(s);
+        state->is_fence_line_start = true;
+        state->fence_run = 0;
+    } else if (c == state->fence_sign && state->is_fence_line_start) {
+        state->fence_run += state->fence_run < UINT32_MAX;
+    } else if (c != ' ' && c != '\r' && c != '>') {
+        state->is_fence_line_start = false;
+    }
+    return 1;
+}
+
+static size_t read_link_end(kz_spoken_stream *s, kz_spoken_window window) {
+    kz_spoken_state *state = &s->state;
+    const char c = window.bytes[0];
+    if (c == '\n') {
+        kz_spoken_end_line(s);
+    } else if (state->is_in_reference) {
+        state->is_in_reference = c != ']';
+    } else if (c == '(') {
+        state->target_depth += state->target_depth < UINT32_MAX;
+    } else if (c == ')') {
+        state->target_depth--;
+    }
+    return 1;
+}
+
+// Dropped signs of a rule; 0 at the first other sign, where the rule ends.
+static size_t read_rule(kz_spoken_stream *s, kz_spoken_window window) {
+    if (strchr("-=:| \t", window.bytes[0]) != NULL && window.bytes[0] != '\0') {
+        return 1;
+    }
+    s->state.is_in_rule = false;
+    return 0;
+}
+
+static size_t read_role(kz_spoken_stream *s, kz_spoken_window window) {
+    const char c = window.bytes[0];
+    if ((c >= 'a' && c <= 'z') || c == '_') {
+        return 1;
+    }
+    s->state.is_in_role = false;
+    return 0;
+}
+
+static size_t read_plain(kz_spoken_stream *s, kz_spoken_window window) {
+    const kz_utf8_char c = window.is_final ? kz_utf8_read_last(window.bytes, window.count)
+                                           : kz_utf8_read(window.bytes, window.count);
+    bool is_mark;
+    if (!c.is_valid) {
+        return c.length;
+    }
+    size_t consumed = kz_spoken_read_mark(s, window, c, &is_mark);
+    if (!is_mark) {
+        kz_spoken_take(s, c.code_point);
+        consumed = c.length;
+    }
+    return consumed;
+}
+
+static size_t read_step(kz_spoken_stream *s, kz_spoken_window window) {
+    const kz_spoken_state *state = &s->state;
+    size_t consumed = 0;
+    if (state->hidden_until != NULL) {
+        return kz_spoken_read_hidden(s, window);
+    }
+    if (state->fence_sign != 0) {
+        return read_fenced(s, window);
+    }
+    if (state->target_depth > 0 || state->is_in_reference) {
+        return read_link_end(s, window);
+    }
+    if (state->is_in_rule) {
+        consumed = read_rule(s, window);
+    } else if (state->is_in_role) {
+        consumed = read_role(s, window);
+    }
+    return consumed > 0 ? consumed : read_plain(s, window);
+}
+
+// ---- the stream ---------------------------------------------------------------------------------
+
+kazeia_status kz_spoken_stream_create(const kazeia_allocator *allocator,
+                                      kz_spoken_stream **out_stream) {
+    const kazeia_allocator own = kz_allocator_or_default(allocator);
+    void *memory;
+    KZ_TRY(kz_alloc(&own, 1, sizeof(kz_spoken_stream), "spoken stream", &memory));
+    kz_spoken_stream *stream = memory;
+    stream->allocator = own;
+    kz_spoken_stream_reset(stream);
+    *out_stream = stream;
+    return KAZEIA_OK;
+}
+
+void kz_spoken_stream_destroy(kz_spoken_stream *stream) {
+    if (stream != NULL) {
+        const kazeia_allocator allocator = stream->allocator;
+        kz_free(&allocator, stream);
+    }
+}
+
+kazeia_status kz_spoken_stream_feed(kz_spoken_stream *stream, const char *bytes, size_t count,
+                                    size_t *out_taken) {
+    if (stream->is_finished) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "spoken stream: text fed after finish");
+    }
+    if (count > sizeof stream->input - stream->end && stream->begin > 0) {
+        memmove(stream->input, stream->input + stream->begin, stream->end - stream->begin);
+        stream->end -= stream->begin;
+        stream->begin = 0;
+    }
+    const size_t room = sizeof stream->input - stream->end;
+    const size_t taken = count < room ? count : room;
+    if (taken > 0) {
+        memcpy(stream->input + stream->end, bytes, taken);
+        stream->end += taken;
+    }
+    *out_taken = taken;
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_spoken_stream_next(kz_spoken_stream *stream, kz_text_view *out_text) {
+    stream->output_count = 0;
+    bool is_waiting = false;
+    while (stream->output_count + PUT_BYTES <= sizeof stream->output && !is_waiting &&
+           stream->begin < stream->end) {
+        const kz_spoken_window window = {stream->input + stream->begin, stream->end - stream->begin,
+                                         stream->is_finished};
+        const size_t consumed = read_step(stream, window);
+        stream->begin += consumed;
+        is_waiting = consumed == 0;
+    }
+    if (stream->output_count > 0) {
+        *out_text = (kz_text_view){stream->output, stream->output_count};
+        return KAZEIA_OK;
+    }
+    return stream->is_finished ? KAZEIA_DONE : KAZEIA_NEEDS_INPUT;
+}
+
+void kz_spoken_stream_finish(kz_spoken_stream *stream) {
+    stream->is_finished = true;
+}
+
+void kz_spoken_stream_reset(kz_spoken_stream *stream) {
+    stream->begin = 0;
+    stream->end = 0;
+    stream->is_finished = false;
+    stream->output_count = 0;
+    memset(&stream->state, 0, sizeof stream->state);
+    stream->state.is_line_start = true;
+}
