@@ -8,10 +8,10 @@
 struct kz_cache_rows {
     kazeia_allocator allocator;
     uint32_t row_count, sequence_count, context;
-    int32_t *table;      // [sequence_count][context]
-    uint32_t *lengths;   // [sequence_count]
-    uint32_t *uses;      // [row_count]: sequences that hold the row
-    int32_t *free_rows;  // stack of unused rows
+    int32_t *table;     // [sequence_count][context]
+    uint32_t *lengths;  // [sequence_count]
+    uint32_t *uses;     // [row_count]: sequences that hold the row
+    int32_t *free_rows; // stack of unused rows
     uint32_t free_count;
 };
 
@@ -25,8 +25,7 @@ static kazeia_status allocate_tables(kz_cache_rows *rows) {
     KZ_TRY(kz_alloc(memory, cells, sizeof *rows->table, "row table", (void **)&rows->table));
     KZ_TRY(kz_alloc(memory, rows->sequence_count, sizeof *rows->lengths, "sequence lengths",
                     (void **)&rows->lengths));
-    KZ_TRY(kz_alloc(memory, rows->row_count, sizeof *rows->uses, "row uses",
-                    (void **)&rows->uses));
+    KZ_TRY(kz_alloc(memory, rows->row_count, sizeof *rows->uses, "row uses", (void **)&rows->uses));
     return kz_alloc(memory, rows->row_count, sizeof *rows->free_rows, "free rows",
                     (void **)&rows->free_rows);
 }
@@ -52,6 +51,15 @@ kazeia_status kz_cache_rows_create(uint32_t row_count, uint32_t sequences, uint3
     rows->free_count = row_count;
     *out_rows = rows;
     return KAZEIA_OK;
+}
+
+uint64_t kz_cache_rows_bytes(uint32_t row_count, uint32_t sequences, uint32_t context) {
+    const uint64_t columns = (uint64_t)context + 1; // the table's and the length
+    if (columns > UINT64_MAX / 8 / ((uint64_t)sequences + 1)) {
+        return UINT64_MAX;
+    }
+    return sizeof(kz_cache_rows) + sequences * columns * sizeof(int32_t) +
+           (uint64_t)row_count * (sizeof(uint32_t) + sizeof(int32_t));
 }
 
 void kz_cache_rows_destroy(kz_cache_rows *rows) {
@@ -81,9 +89,8 @@ uint32_t kz_cache_rows_free(const kz_cache_rows *rows) {
 kazeia_status kz_cache_rows_extend(kz_cache_rows *rows, uint32_t sequence, uint32_t count) {
     const uint32_t length = rows->lengths[sequence];
     if (count > rows->context - length) {
-        return kz_fail(KAZEIA_BAD_ARGUMENT,
-                       "context: %u tokens do not fit: %u of %u are in use", count, length,
-                       rows->context);
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "context: %u tokens do not fit: %u of %u are in use",
+                       count, length, rows->context);
     }
     if (count > rows->free_count) {
         return kz_fail(KAZEIA_BUSY, "cache: %u rows asked for, %u of %u are free", count,

@@ -1,9 +1,9 @@
 // cache_rows.h: which cache rows each sequence sees.
 //
-// Cache rows are numbered and counted: a fork shares its parent's past and takes rows of its own only
-// for what comes after. The table is the row_table input of attention: row_table[sequence][position].
-// One object serves all caches of a context that have the same length (every layer's keys and values
-// use the same row numbers).
+// Cache rows are numbered and counted: a fork shares its parent's past and takes rows of its own
+// only for what comes after. The table is the row_table input of attention:
+// row_table[sequence][position]. One object serves all caches of a context that have the same
+// length (every layer's keys and values use the same row numbers).
 #ifndef KZ_RUNTIME_CACHE_ROWS_H
 #define KZ_RUNTIME_CACHE_ROWS_H
 
@@ -16,6 +16,8 @@ KAZEIA_MUST_CHECK kazeia_status kz_cache_rows_create(uint32_t rows, uint32_t seq
                                                      uint32_t context,
                                                      const kazeia_allocator *allocator,
                                                      kz_cache_rows **out_rows);
+// Bytes that creation takes; the largest number when they overflow.
+uint64_t kz_cache_rows_bytes(uint32_t rows, uint32_t sequences, uint32_t context);
 void kz_cache_rows_destroy(kz_cache_rows *rows);
 
 // [sequences][context]; entries past a sequence's length are 0.

@@ -10,7 +10,7 @@
 #include "runtime/execute.h"
 
 typedef struct method_table {
-    kz_operand *operands;  // [value_count]
+    kz_operand *operands; // [value_count]
     uint32_t symbols[KZ_SYMBOL_LIMIT];
     bool is_resolved;
 } method_table;
@@ -21,13 +21,16 @@ struct kz_context {
     kz_pool *pool;
     kz_priority priority;
     atomic_bool is_cancelled;
-    void *memory;  // everything below lies in this one allocation
+    void *memory; // everything below lies in this one allocation
     uint8_t *arena;
-    uint8_t **states;        // [state_count]
-    method_table *methods;   // [method_count]
+    uint8_t **states;      // [state_count]
+    method_table *methods; // [method_count]
     kz_rotation rotations[KZ_ROTATION_LIMIT];
     size_t rotation_count;
 };
+
+// What kz_alloc_aligned asks for beyond the bytes themselves.
+#define ALIGNED_OVERHEAD (KZ_ALIGNMENT + sizeof(void *))
 
 static uint64_t aligned(uint64_t bytes) {
     return (bytes + KZ_ALIGNMENT - 1) / KZ_ALIGNMENT * KZ_ALIGNMENT;
@@ -111,7 +114,7 @@ kz_memory_plan kz_context_plan(const kz_program *program) {
         grow(&plan.states, description->states[i].rows,
              kz_state_row_bytes(&description->states[i]));
     }
-    plan.work = work_bytes(description) + aligned(sizeof(kz_context));
+    plan.work = work_bytes(description) + sizeof(kz_context) + ALIGNED_OVERHEAD;
     return plan;
 }
 
@@ -154,12 +157,13 @@ static kazeia_status check_limit(const kz_memory_plan *plan, uint64_t memory_lim
     const bool overflows = plan->states == UINT64_MAX || plan->work >= UINT64_MAX / 4 ||
                            bytes > (uint64_t)SIZE_MAX / 2;
     if (overflows || (memory_limit && bytes > memory_limit)) {
-        return kz_fail(KAZEIA_OUT_OF_MEMORY,
-                       "session: the program needs %llu bytes (arena %llu, states %llu, work %llu), "
-                       "the limit is %llu; export it with a smaller --context",
-                       (unsigned long long)bytes, (unsigned long long)plan->arena,
-                       (unsigned long long)plan->states, (unsigned long long)plan->work,
-                       (unsigned long long)memory_limit);
+        return kz_fail(
+            KAZEIA_OUT_OF_MEMORY,
+            "session: the program needs %llu bytes (arena %llu, states %llu, work %llu), "
+            "the limit is %llu; export it with a smaller --context",
+            (unsigned long long)bytes, (unsigned long long)plan->arena,
+            (unsigned long long)plan->states, (unsigned long long)plan->work,
+            (unsigned long long)memory_limit);
     }
     *out_bytes = bytes;
     return KAZEIA_OK;
@@ -179,8 +183,10 @@ kazeia_status kz_context_create(kz_program *program, kz_pool *pool, kz_priority 
     context->pool = pool;
     context->priority = priority;
     atomic_init(&context->is_cancelled, false);
-    const kazeia_status status = kz_alloc_aligned(&memory, (size_t)bytes, KZ_ALIGNMENT,
-                                                  "session memory", &context->memory);
+    // The plan counts the context itself and what aligning costs.
+    const size_t pieces = (size_t)bytes - sizeof *context - ALIGNED_OVERHEAD;
+    const kazeia_status status =
+        kz_alloc_aligned(&memory, pieces, KZ_ALIGNMENT, "session memory", &context->memory);
     if (status != KAZEIA_OK) {
         kz_context_destroy(context);
         return status;
@@ -271,6 +277,11 @@ static void resolve_method(kz_context *context, uint32_t index, const uint32_t *
     for (uint32_t i = 0; i < method->value_count; i++) {
         resolve_value(context, method, symbols, &method->values[i], &table->operands[i]);
     }
+    // A symbol may make a row table smaller than the file's limit for its indices.
+    for (uint32_t i = 0; i < method->input_count; i++) {
+        table->operands[method->inputs[i]].limit =
+            kz_input_limit(method, method->inputs[i], symbols);
+    }
     memcpy(table->symbols, symbols, method->symbol_count * sizeof *symbols);
     table->is_resolved = true;
 }
@@ -292,9 +303,12 @@ static kazeia_status check_integers(const kz_method *method, const kz_value *val
     const int32_t *elements = operand->bytes;
     const size_t count = operand->rows * operand->columns;
     for (size_t i = 0; i < count; i++) {
-        if (elements[i] < 0 || (uint32_t)elements[i] >= value->limit) {
-            return kz_fail(KAZEIA_BAD_ARGUMENT, "%s: '%s'[%zu] is %d, expected 0 to %u",
-                           method->name, value->name, i, elements[i], value->limit - 1);
+        if (elements[i] < 0 || (uint64_t)elements[i] >= operand->limit) {
+            return kz_fail(KAZEIA_BAD_ARGUMENT,
+                           "%s: '%s'[%zu] is %d, expected 0 or more and "
+                           "below %llu",
+                           method->name, value->name, i, elements[i],
+                           (unsigned long long)operand->limit);
         }
     }
     return KAZEIA_OK;
@@ -304,7 +318,7 @@ static kazeia_status bind(const kz_method *method, method_table *table, const vo
                           void *const *outputs) {
     for (uint32_t i = 0; i < method->input_count; i++) {
         kz_operand *operand = &table->operands[method->inputs[i]];
-        operand->bytes = (void *)(uintptr_t)inputs[i];  // inputs are only read
+        operand->bytes = (void *)(uintptr_t)inputs[i]; // inputs are only read
         if (operand->type == KZ_I32) {
             KZ_TRY(check_integers(method, &method->values[method->inputs[i]], operand));
         }

@@ -10,10 +10,10 @@
 #include "runtime/pool.h"
 
 typedef struct kz_memory_plan {
-    uint64_t weights;  // mapped from files, shared with other contexts
+    uint64_t weights; // mapped from files, shared with other contexts
     uint64_t arena;
     uint64_t states;
-    uint64_t work;     // value tables, rotation tables
+    uint64_t work; // value tables, rotation tables
 } kz_memory_plan;
 
 typedef struct kz_context kz_context;

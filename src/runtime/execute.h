@@ -4,24 +4,25 @@
 
 #include "runtime/context.h"
 
-// A value resolved for the present symbols. `rows` x `columns` of `type`, `stride` bytes from row to
-// row; one-dimensional values have columns = 1 and rows = their length when they are i32, and are one
-// row otherwise.
+// A value resolved for the present symbols. `rows` x `columns` of `type`, `stride` bytes from row
+// to row; one-dimensional values have columns = 1 and rows = their length when they are i32, and
+// are one row otherwise.
 typedef struct kz_operand {
     void *bytes;
     size_t rows, columns, stride;
     kz_type type;
-    uint32_t tensor_index;    // weights
-    const kz_state *state;    // states
+    uint32_t tensor_index; // weights
+    const kz_state *state; // states
+    uint64_t limit;        // i32 inputs: every element is below it
 } kz_operand;
 
 // Cosines and sines of one call's positions for one inv_freq tensor.
 typedef struct kz_rotation {
-    uint32_t tensor;     // which inv_freq
-    const int32_t *positions;  // those that it was filled for in this call; NULL: none yet
-    size_t half;         // rotary / 2
-    float *cosine;       // [token limit][half]
-    float *sine;         // [token limit][half]
+    uint32_t tensor;          // which inv_freq
+    const int32_t *positions; // those that it was filled for in this call; NULL: none yet
+    size_t half;              // rotary / 2
+    float *cosine;            // [token limit][half]
+    float *sine;              // [token limit][half]
 } kz_rotation;
 
 typedef struct kz_call {
@@ -46,7 +47,8 @@ void kz_call_run(kz_call *call, kz_chunk_function function, void *job, size_t ch
 void kz_op_embed(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
 void kz_op_add(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
 void kz_op_rms_norm(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
-void kz_op_layer_norm(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_layer_norm(kz_call *call, const kz_instruction *instruction,
+                      kz_operand *const *operands);
 void kz_op_head_rms_norm(kz_call *call, const kz_instruction *instruction,
                          kz_operand *const *operands);
 void kz_op_quantise(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);

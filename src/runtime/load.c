@@ -115,8 +115,8 @@ bool kz_program_integers(const kz_program *program, const char *key, const int64
     return entry != NULL;
 }
 
-bool kz_program_strings(const kz_program *program, const char *key,
-                        const char *const **out_values, size_t *out_count) {
+bool kz_program_strings(const kz_program *program, const char *key, const char *const **out_values,
+                        size_t *out_count) {
     const kz_metadata *entry = find_typed(program, key, KZ_METADATA_STRINGS);
     if (entry) {
         *out_values = entry->strings;

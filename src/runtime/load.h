@@ -7,8 +7,7 @@
 typedef struct kz_program kz_program;
 
 // Opening is a map and a check: nothing is converted. The program starts with one reference.
-KAZEIA_MUST_CHECK kazeia_status kz_program_open(const char *path,
-                                                const kazeia_allocator *allocator,
+KAZEIA_MUST_CHECK kazeia_status kz_program_open(const char *path, const kazeia_allocator *allocator,
                                                 kz_program **out_program);
 // From memory that outlives the program, aligned to KZ_ALIGNMENT.
 KAZEIA_MUST_CHECK kazeia_status kz_program_open_memory(const uint8_t *bytes, size_t count,
@@ -26,11 +25,11 @@ const void *kz_program_tensor(const kz_program *program, uint32_t index);
 // Metadata by key: false when it is absent or of another type.
 bool kz_program_integer(const kz_program *program, const char *key, int64_t *out_value);
 bool kz_program_real(const kz_program *program, const char *key, double *out_value);
-const char *kz_program_string(const kz_program *program, const char *key);  // NULL when absent
+const char *kz_program_string(const kz_program *program, const char *key); // NULL when absent
 bool kz_program_integers(const kz_program *program, const char *key, const int64_t **out_values,
                          size_t *out_count);
-bool kz_program_strings(const kz_program *program, const char *key,
-                        const char *const **out_values, size_t *out_count);
+bool kz_program_strings(const kz_program *program, const char *key, const char *const **out_values,
+                        size_t *out_count);
 // As kz_program_integer, but absence is a failure that names the key.
 KAZEIA_MUST_CHECK kazeia_status kz_program_require_integer(const kz_program *program,
                                                            const char *key, int64_t minimum,

@@ -6,7 +6,7 @@
 #include "runtime/execute.h"
 
 #define EXACT_TOKENS_PER_CHUNK 1
-#define BULK_TOKENS_PER_CHUNK 64   // query rows that share one pass over keys and values
+#define BULK_TOKENS_PER_CHUNK 64 // query rows that share one pass over keys and values
 #define FULL_TOKENS_PER_CHUNK 96
 #define ROPE_GRAIN_ELEMENTS 16384
 
@@ -28,7 +28,7 @@ static void fill_rotation(kz_rotation *rotation, const float *inv_freq, const in
 static kz_rotation *rotation_for(kz_call *call, uint32_t tensor) {
     size_t i = 0;
     while (call->rotations[i].tensor != tensor) {
-        i++;  // the context made one for every inv_freq of the program
+        i++; // the context made one for every inv_freq of the program
     }
     return &call->rotations[i];
 }
@@ -84,8 +84,7 @@ static void write_rows(void *context, size_t row, size_t row_end, void *scratch)
     const int32_t *sequences = job->sequences->bytes;
     const int32_t *positions = job->positions->bytes;
     for (; row < row_end; row++) {
-        const size_t place =
-            (size_t)sequences[row] * job->table->columns + (size_t)positions[row];
+        const size_t place = (size_t)sequences[row] * job->table->columns + (size_t)positions[row];
         job->kernel((const float *)((const uint8_t *)job->x->bytes + row * job->x->stride),
                     job->state->state->heads, job->state->state->head_dim,
                     (uint8_t *)job->state->bytes + (size_t)table[place] * job->state->stride);

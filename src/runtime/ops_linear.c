@@ -5,8 +5,8 @@
 // keep a few panels in the cache while the tokens stream past them.
 #include "runtime/execute.h"
 
-#define BULK_PANELS 4          // panels of one bulk chunk
-#define CHUNKS_PER_THREAD 4    // decode: enough that a busy core's share can move
+#define BULK_PANELS 4       // panels of one bulk chunk
+#define CHUNKS_PER_THREAD 4 // decode: enough that a busy core's share can move
 
 typedef struct linear_job {
     kz_matmul matmul;

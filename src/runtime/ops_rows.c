@@ -7,7 +7,7 @@
 
 #include "runtime/execute.h"
 
-#define ROW_GRAIN_ELEMENTS 16384  // smaller pieces are not worth another thread's wake-up
+#define ROW_GRAIN_ELEMENTS 16384 // smaller pieces are not worth another thread's wake-up
 
 typedef struct row_job row_job;
 // Makes row `row` of job->out, as f32 at `out`.
@@ -150,10 +150,8 @@ static void quantise_rows(void *context, size_t row, size_t row_end, void *scrat
 }
 
 void kz_op_quantise(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands) {
-    row_job job = {.kernels = call->kernels,
-                   .instruction = instruction,
-                   .a = operands[0],
-                   .out = operands[1]};
+    row_job job = {
+        .kernels = call->kernels, .instruction = instruction, .a = operands[0], .out = operands[1]};
     kz_call_run(call, quantise_rows, &job, job.out->rows,
                 ROW_GRAIN_ELEMENTS / (job.out->columns + 1) + 1);
 }
@@ -213,9 +211,7 @@ static void make_unfolded(const row_job *job, size_t row, float *out) {
 }
 
 void kz_op_unfold(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands) {
-    row_job job = {.instruction = instruction,
-                   .a = operands[0],
-                   .out = operands[1],
-                   .make = make_unfolded};
+    row_job job = {
+        .instruction = instruction, .a = operands[0], .out = operands[1], .make = make_unfolded};
     run_rows(call, &job);
 }

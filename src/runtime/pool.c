@@ -26,8 +26,8 @@ struct kz_pool {
     kazeia_allocator allocator;
     kz_kernels kernels;
     uint32_t thread_count;
-    pool_worker *workers;  // [thread_count - 1]
-    void *scratch;         // [thread_count] of KZ_KERNEL_SCRATCH_BYTES; the last is the caller's
+    pool_worker *workers; // [thread_count - 1]
+    void *scratch;        // [thread_count] of KZ_KERNEL_SCRATCH_BYTES; the last is the caller's
 
     // Turns: who may post the next job.
     kz_mutex turn_lock;

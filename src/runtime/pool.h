@@ -1,10 +1,10 @@
 // pool.h: the threads that execute instructions.
 //
-// One pool serves all sessions of a runtime. It takes one instruction's work at a time; when several
-// sessions wait, the highest priority goes first, so that a prefill of seconds cannot starve the
-// voice. Work is cut into chunks that threads take as they come free, so that a slow neighbour costs
-// its share and no more. A worker spins for some microseconds after each job, then sleeps; a worker
-// that is late is not waited for unless it has taken a chunk.
+// One pool serves all sessions of a runtime. It takes one instruction's work at a time; when
+// several sessions wait, the highest priority goes first, so that a prefill of seconds cannot
+// starve the voice. Work is cut into chunks that threads take as they come free, so that a slow
+// neighbour costs its share and no more. A worker spins for some microseconds after each job, then
+// sleeps; a worker that is late is not waited for unless it has taken a chunk.
 #ifndef KZ_RUNTIME_POOL_H
 #define KZ_RUNTIME_POOL_H
 
@@ -35,7 +35,7 @@ void kz_pool_destroy(kz_pool *pool);
 
 const kz_kernels *kz_pool_kernels(const kz_pool *pool);
 uint32_t kz_pool_thread_count(const kz_pool *pool);
-size_t kz_pool_bytes(const kz_pool *pool);  // memory held, scratch included
+size_t kz_pool_bytes(const kz_pool *pool); // memory held, scratch included
 
 // Runs all chunks and returns when they are done. Chunks are handed out `grain` at a time. When
 // *cancel becomes true the chunks not yet begun are dropped. Any thread may call; calls wait for
