@@ -1,0 +1,59 @@
+// loop.c: the token loop.
+//   in   a session with a prompt, a sampler, rules
+//   out  one token after another
+#include "generate/loop.h"
+
+#include <math.h>
+
+kazeia_status kz_loop_start(kz_loop *loop, const int32_t *ids, size_t count) {
+    loop->has_pending = false;
+    loop->step = 0;
+    return kz_session_extend(loop->session, loop->sequence, ids, count);
+}
+
+static void apply_mask(const kz_token_mask *mask, float *logits, uint32_t vocabulary) {
+    for (uint32_t i = 0; i < vocabulary; i++) {
+        if (!mask->is_allowed(mask->context, (int32_t)i)) {
+            logits[i] = -INFINITY;
+        }
+    }
+}
+
+static kazeia_status choose(kz_loop *loop, int32_t *out_token) {
+    float *logits = NULL;
+    KZ_TRY(kz_session_last_logits(loop->session, &logits));
+    const uint32_t vocabulary = kz_session_vocabulary(loop->session);
+    if (loop->processor.process) {
+        loop->processor.process(loop->processor.context, loop->step, logits, vocabulary);
+    }
+    if (loop->mask) {
+        apply_mask(loop->mask, logits, vocabulary);
+    }
+    KZ_TRY(kz_sampler_pick(loop->sampler, logits, out_token));
+    if (loop->has_log_probability) {
+        loop->log_probability = kz_logits_log_probability(logits, vocabulary, *out_token);
+    }
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_loop_next(kz_loop *loop, int32_t *out_token, kz_stop_action *out_action) {
+    if (loop->has_pending) {
+        KZ_TRY(kz_session_extend(loop->session, loop->sequence, &loop->pending, 1));
+        loop->has_pending = false;
+    }
+    int32_t token = 0;
+    KZ_TRY(choose(loop, &token));
+    loop->step++;
+    const kz_stop_action action =
+        loop->stop.judge ? loop->stop.judge(loop->stop.context, token) : KZ_STOP_CONTINUE;
+    if (action != KZ_STOP_END) {
+        loop->pending = token;
+        loop->has_pending = true;
+        if (loop->mask) {
+            loop->mask->advance(loop->mask->context, token);
+        }
+    }
+    *out_token = token;
+    *out_action = action;
+    return KAZEIA_OK;
+}

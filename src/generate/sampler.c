@@ -1,0 +1,272 @@
+// sampler.c: one token out of a row of logits.
+//   in   logits [vocabulary]
+//   out  a token id
+// The best candidates come off a heap one by one, so that a vocabulary of 150,000 is never sorted
+// whole: top-k and top-p look at what they keep and little more.
+#include "generate/sampler.h"
+
+#include <math.h>
+
+#include "generate/random.h"
+
+struct kz_sampler {
+    kazeia_allocator allocator;
+    kz_sampling sampling;
+    kz_random random;
+    uint32_t vocabulary;
+    // [vocabulary]; sorting moves the best to the end: a heap in front, sorted ones behind.
+    kz_candidate *candidates;
+    size_t count; // candidates with a finite score
+    size_t heap_count;
+};
+
+kazeia_status kz_sampling_check(const kz_sampling *sampling) {
+    if (!(sampling->temperature >= 0.0f) || !isfinite(sampling->temperature)) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "sampling: temperature is %g, expected 0 or more",
+                       (double)sampling->temperature);
+    }
+    if (!(sampling->top_p > 0.0f && sampling->top_p <= 1.0f)) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "sampling: top-p is %g, expected over 0 and up to 1",
+                       (double)sampling->top_p);
+    }
+    if (!(sampling->min_p >= 0.0f && sampling->min_p <= 1.0f)) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "sampling: min-p is %g, expected 0 to 1",
+                       (double)sampling->min_p);
+    }
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_sampler_create(const kz_sampling *sampling, uint32_t vocabulary,
+                                const kazeia_allocator *allocator, kz_sampler **out_sampler) {
+    KZ_TRY(kz_sampling_check(sampling));
+    const kazeia_allocator memory = kz_allocator_or_default(allocator);
+    kz_sampler *sampler = NULL;
+    KZ_TRY(kz_alloc(&memory, 1, sizeof *sampler, "sampler", (void **)&sampler));
+    sampler->allocator = memory;
+    sampler->sampling = *sampling;
+    sampler->vocabulary = vocabulary;
+    kz_sampler_reset(sampler);
+    const size_t needed = sampling->temperature > 0.0f ? vocabulary : 0;
+    const kazeia_status status = kz_alloc(&memory, needed, sizeof *sampler->candidates,
+                                          "candidates", (void **)&sampler->candidates);
+    if (status != KAZEIA_OK) {
+        kz_sampler_destroy(sampler);
+        return status;
+    }
+    *out_sampler = sampler;
+    return KAZEIA_OK;
+}
+
+void kz_sampler_destroy(kz_sampler *sampler) {
+    if (!sampler) {
+        return;
+    }
+    const kazeia_allocator memory = sampler->allocator;
+    kz_free(&memory, sampler->candidates);
+    kz_free(&memory, sampler);
+}
+
+void kz_sampler_reset(kz_sampler *sampler) {
+    kz_random_seed(&sampler->random, sampler->sampling.seed);
+}
+
+int32_t kz_logits_best(const float *logits, size_t count) {
+    int32_t best = -1;
+    for (size_t i = 0; i < count; i++) {
+        if (logits[i] > -INFINITY && (best < 0 || logits[i] > logits[best])) {
+            best = (int32_t)i;
+        }
+    }
+    return best;
+}
+
+double kz_logits_log_probability(const float *logits, size_t count, int32_t token) {
+    const int32_t best = kz_logits_best(logits, count);
+    if (best < 0 || !(logits[token] > -INFINITY)) {
+        return -INFINITY;
+    }
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        if (logits[i] > -INFINITY) {
+            sum += (double)expf(logits[i] - logits[best]);
+        }
+    }
+    return (double)logits[token] - (double)logits[best] - log(sum);
+}
+
+// --- Sorting ------------------------------------------------------------------------------------
+
+static bool is_better(const kz_candidate *a, const kz_candidate *b) {
+    return a->score > b->score || (a->score == b->score && a->token < b->token);
+}
+
+static void sift_down(kz_candidate *heap, size_t place, size_t count) {
+    const kz_candidate moved = heap[place];
+    for (size_t child = 2 * place + 1; child < count; child = 2 * place + 1) {
+        if (child + 1 < count && is_better(&heap[child + 1], &heap[child])) {
+            child++;
+        }
+        if (!is_better(&heap[child], &moved)) {
+            break;
+        }
+        heap[place] = heap[child];
+        place = child;
+    }
+    heap[place] = moved;
+}
+
+static void make_heap(kz_sampler *sampler) {
+    sampler->heap_count = sampler->count;
+    for (size_t i = sampler->count / 2; i-- > 0;) {
+        sift_down(sampler->candidates, i, sampler->count);
+    }
+}
+
+// Moves the best of the heap to the place in front of those taken before, and returns it.
+static const kz_candidate *take_best(kz_sampler *sampler) {
+    kz_candidate *heap = sampler->candidates;
+    const kz_candidate best = heap[0];
+    heap[0] = heap[--sampler->heap_count];
+    heap[sampler->heap_count] = best;
+    sift_down(heap, 0, sampler->heap_count);
+    return &heap[sampler->heap_count];
+}
+
+// --- Filters ------------------------------------------------------------------------------------
+// The candidates in play are [first, count); those behind the heap are sorted, the best one last.
+
+static void read_logits(kz_sampler *sampler, const float *logits) {
+    sampler->count = 0;
+    for (uint32_t i = 0; i < sampler->vocabulary; i++) {
+        const float score = logits[i] / sampler->sampling.temperature;
+        if (score > -INFINITY) {
+            sampler->candidates[sampler->count++] =
+                (kz_candidate){.token = (int32_t)i, .score = score};
+        }
+    }
+    sampler->heap_count = sampler->count;
+}
+
+// Probabilities of candidates [first, count), relative to the best score among them.
+static void normalise(kz_sampler *sampler, size_t first, float best) {
+    double sum = 0.0;
+    for (size_t i = first; i < sampler->count; i++) {
+        kz_candidate *candidate = &sampler->candidates[i];
+        // The difference of two infinities is no number, yet equal scores are equally likely.
+        candidate->probability =
+            candidate->score == best ? 1.0 : (double)expf(candidate->score - best);
+        sum += candidate->probability;
+    }
+    for (size_t i = first; i < sampler->count; i++) {
+        sampler->candidates[i].probability /= sum;
+    }
+}
+
+static float best_score(const kz_sampler *sampler, size_t first) {
+    float best = -INFINITY;
+    for (size_t i = first; i < sampler->count; i++) {
+        best = sampler->candidates[i].score > best ? sampler->candidates[i].score : best;
+    }
+    return best;
+}
+
+// Returns the first candidate in play: the k best, and all that equal the last of them.
+static size_t keep_top_k(kz_sampler *sampler) {
+    const uint32_t k = sampler->sampling.top_k;
+    if (k == 0 || k >= sampler->count) {
+        return 0;
+    }
+    make_heap(sampler);
+    float border = INFINITY;
+    for (uint32_t i = 0; i < k; i++) {
+        border = take_best(sampler)->score;
+    }
+    while (sampler->heap_count > 0 && sampler->candidates[0].score == border) {
+        take_best(sampler);
+    }
+    return sampler->heap_count;
+}
+
+// Keeps a candidate while those better than it hold less than top_p.
+static size_t keep_top_p(kz_sampler *sampler, size_t first) {
+    const double limit = (double)sampler->sampling.top_p;
+    if (limit >= 1.0) {
+        return first;
+    }
+    double held = 0.0;
+    if (first == 0) { // not sorted yet
+        make_heap(sampler);
+        while (sampler->heap_count > 0 && held < limit) {
+            held += take_best(sampler)->probability;
+        }
+        return sampler->heap_count;
+    }
+    size_t place = sampler->count;
+    while (place > first && held < limit) {
+        held += sampler->candidates[--place].probability;
+    }
+    return place;
+}
+
+// Moves those that are likely enough to the end.
+static size_t keep_min_p(kz_sampler *sampler, size_t first) {
+    double best = 0.0;
+    for (size_t i = first; i < sampler->count; i++) {
+        const double probability = sampler->candidates[i].probability;
+        best = probability > best ? probability : best;
+    }
+    const double threshold = best * (double)sampler->sampling.min_p;
+    size_t kept = sampler->count;
+    for (size_t i = sampler->count; i-- > first;) {
+        if (sampler->candidates[i].probability >= threshold) {
+            const kz_candidate candidate = sampler->candidates[i];
+            sampler->candidates[i] = sampler->candidates[--kept];
+            sampler->candidates[kept] = candidate;
+        }
+    }
+    return kept;
+}
+
+static kazeia_status fail_without_number(void) {
+    return kz_fail(KAZEIA_BAD_FILE, "logits: none of them is a number: the program's weights or "
+                                    "its states are damaged; verify the file");
+}
+
+kazeia_status kz_sampler_candidates(kz_sampler *sampler, const float *logits,
+                                    const kz_candidate **out_candidates, size_t *out_count) {
+    read_logits(sampler, logits);
+    if (sampler->count == 0) {
+        return fail_without_number();
+    }
+    const float best = best_score(sampler, 0);
+    size_t first = keep_top_k(sampler);
+    normalise(sampler, first, best);
+    first = keep_top_p(sampler, first);
+    normalise(sampler, first, best);
+    first = keep_min_p(sampler, first);
+    normalise(sampler, first, best);
+    *out_candidates = sampler->candidates + first;
+    *out_count = sampler->count - first;
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_sampler_pick(kz_sampler *sampler, const float *logits, int32_t *out_token) {
+    if (sampler->sampling.temperature == 0.0f) {
+        const int32_t best = kz_logits_best(logits, sampler->vocabulary);
+        if (best < 0) {
+            return fail_without_number();
+        }
+        *out_token = best;
+        return KAZEIA_OK;
+    }
+    const kz_candidate *candidates = NULL;
+    size_t count = 0;
+    KZ_TRY(kz_sampler_candidates(sampler, logits, &candidates, &count));
+    double left = kz_random_unit(&sampler->random);
+    size_t chosen = 0;
+    while (chosen + 1 < count && left >= candidates[chosen].probability) {
+        left -= candidates[chosen++].probability;
+    }
+    *out_token = candidates[chosen].token;
+    return KAZEIA_OK;
+}

@@ -1,0 +1,54 @@
+// sampler.h: one token out of a row of logits.
+//
+// Order: temperature, top-k, top-p, min-p, then a draw; the meaning of each is that of Hugging
+// Face's processors (ties at the border of top-k are all kept; top-p keeps the most probable tokens
+// until they hold top_p; min-p compares with the most probable one and comes last). Penalties
+// change the logits before the sampler sees them: they are a kz_logits_processor (generate/loop.h).
+#ifndef KZ_GENERATE_SAMPLER_H
+#define KZ_GENERATE_SAMPLER_H
+
+#include "base/alloc.h"
+
+typedef struct kz_sampling {
+    float temperature; // 0: greedy, the rest is then ignored
+    uint32_t top_k;    // 0: off
+    float top_p;       // 1: off
+    float min_p;       // 0: off
+    uint64_t seed;
+} kz_sampling;
+
+typedef struct kz_candidate {
+    int32_t token;
+    float score;        // logit / temperature
+    double probability; // among those that are kept
+} kz_candidate;
+
+typedef struct kz_sampler kz_sampler;
+
+// BAD_ARGUMENT says which number is out of its range: temperature >= 0, top_p in (0, 1], min_p in
+// [0, 1].
+KAZEIA_MUST_CHECK kazeia_status kz_sampling_check(const kz_sampling *sampling);
+
+// `vocabulary`: length of the rows. Sampling does not allocate.
+KAZEIA_MUST_CHECK kazeia_status kz_sampler_create(const kz_sampling *sampling, uint32_t vocabulary,
+                                                  const kazeia_allocator *allocator,
+                                                  kz_sampler **out_sampler);
+void kz_sampler_destroy(kz_sampler *sampler);
+// Starts the random numbers again from the seed.
+void kz_sampler_reset(kz_sampler *sampler);
+
+// BAD_FILE when no logit is a number (weights that overflow). NaN counts as -infinity.
+KAZEIA_MUST_CHECK kazeia_status kz_sampler_pick(kz_sampler *sampler, const float *logits,
+                                                int32_t *out_token);
+// The tokens that a draw would choose among, with their probabilities, in no promised order; valid
+// until the sampler's next call. For temperatures over 0.
+KAZEIA_MUST_CHECK kazeia_status kz_sampler_candidates(kz_sampler *sampler, const float *logits,
+                                                      const kz_candidate **out_candidates,
+                                                      size_t *out_count);
+
+// The largest logit's id, the lowest of equals; -1 when none is a number.
+int32_t kz_logits_best(const float *logits, size_t count);
+// log softmax of `token`, summed in double. -infinity for a token that cannot be.
+double kz_logits_log_probability(const float *logits, size_t count, int32_t token);
+
+#endif

@@ -1,0 +1,338 @@
+// session.c: a token session: states, cache rows and buffers of one call.
+//   in   token ids
+//   out  hidden rows, logits
+// A prompt of up to as many tokens as the step method holds goes through that one, whose results do
+// not depend on the number of tokens; only longer ones go through the prefill method.
+#include "generate/session.h"
+
+#include <string.h>
+
+#include "generate/session_methods.h"
+
+struct kz_session {
+    kazeia_allocator allocator;
+    kz_context *context;
+    kz_cache_rows *rows;
+    kz_session_shape shape;
+    void *memory; // the buffers below
+    // Bound inputs by method: pointers into the buffers, the row table, or the caller's tables.
+    const void *prefill_inputs[KZ_SESSION_INPUT_LIMIT];
+    const void *step_inputs[KZ_SESSION_INPUT_LIMIT];
+    int32_t *columns[KZ_SESSION_INPUT_LIMIT]; // per-token inputs by role: [token limit] each
+    int32_t *values;                          // [sequences][given inputs]
+    float *hidden;                            // [token limit][hidden]
+    float *logits;                            // [vocabulary]
+    uint32_t hidden_rows;                     // of the last call
+};
+
+// --- Memory -------------------------------------------------------------------------------------
+
+static uint64_t aligned(uint64_t bytes) {
+    return (bytes + KZ_ALIGNMENT - 1) / KZ_ALIGNMENT * KZ_ALIGNMENT;
+}
+
+static uint64_t column_bytes(const kz_session_shape *shape) {
+    return aligned((uint64_t)shape->token_limit * sizeof(int32_t));
+}
+
+static uint64_t value_bytes(const kz_session_shape *shape) {
+    return aligned((uint64_t)shape->sequences * shape->given_count * sizeof(int32_t));
+}
+
+static uint64_t hidden_bytes(const kz_session_shape *shape) {
+    return aligned((uint64_t)shape->token_limit * shape->hidden * sizeof(float));
+}
+
+static uint64_t logits_bytes(const kz_session_shape *shape) {
+    return aligned((uint64_t)shape->vocabulary * sizeof(float));
+}
+
+static uint64_t buffer_bytes(const kz_session_shape *shape) {
+    return KZ_SESSION_INPUT_LIMIT * column_bytes(shape) + value_bytes(shape) + hidden_bytes(shape) +
+           logits_bytes(shape);
+}
+
+// What kz_alloc_aligned asks for beyond the bytes themselves.
+#define ALIGNED_OVERHEAD (KZ_ALIGNMENT + sizeof(void *))
+
+static kz_memory_plan plan_for(const kz_program *program, const kz_session_shape *shape) {
+    kz_memory_plan plan = kz_context_plan(program);
+    plan.work += sizeof(kz_session) + buffer_bytes(shape) + ALIGNED_OVERHEAD +
+                 kz_cache_rows_bytes(shape->rows, shape->sequences, shape->context);
+    return plan;
+}
+
+kazeia_status kz_session_plan(kz_program *program, const kz_session_settings *settings,
+                              kz_memory_plan *out_plan) {
+    kz_session_shape shape;
+    KZ_TRY(kz_session_shape_find(program, settings, &shape));
+    *out_plan = plan_for(program, &shape);
+    return KAZEIA_OK;
+}
+
+static void lay_out(kz_session *session) {
+    const kz_session_shape *shape = &session->shape;
+    uint8_t *cursor = session->memory;
+    for (uint32_t i = 0; i < KZ_SESSION_INPUT_LIMIT; i++) {
+        session->columns[i] = (int32_t *)(void *)cursor;
+        cursor += column_bytes(shape);
+    }
+    session->values = (int32_t *)(void *)cursor;
+    cursor += value_bytes(shape);
+    session->hidden = (float *)(void *)cursor;
+    cursor += hidden_bytes(shape);
+    session->logits = (float *)(void *)cursor;
+}
+
+static void bind_inputs(kz_session *session, const kz_session_forward *forward,
+                        const kz_session_settings *settings, const void **inputs) {
+    for (uint32_t i = 0; i < forward->input_count; i++) {
+        const uint32_t role = forward->roles[i];
+        if (role == KZ_SESSION_ROW_TABLE) {
+            inputs[i] = kz_cache_rows_table(session->rows);
+        } else if (role >= KZ_SESSION_GIVEN && settings->inputs[role - KZ_SESSION_GIVEN].table) {
+            inputs[i] = settings->inputs[role - KZ_SESSION_GIVEN].table;
+        } else {
+            inputs[i] = session->columns[role];
+        }
+    }
+}
+
+static kazeia_status fill_session(kz_session *session, kz_program *program, kz_pool *pool,
+                                  const kz_session_settings *settings) {
+    const kz_session_shape *shape = &session->shape;
+    KZ_TRY(kz_context_create(program, pool, settings->priority, 0, &session->allocator,
+                             &session->context));
+    KZ_TRY(kz_cache_rows_create(shape->rows, shape->sequences, shape->context, &session->allocator,
+                                &session->rows));
+    KZ_TRY(kz_alloc_aligned(&session->allocator, (size_t)buffer_bytes(shape), KZ_ALIGNMENT,
+                            "session buffers", &session->memory));
+    lay_out(session);
+    if (shape->has_prefill) {
+        bind_inputs(session, &shape->prefill, settings, session->prefill_inputs);
+    }
+    bind_inputs(session, &shape->step, settings, session->step_inputs);
+    return KAZEIA_OK;
+}
+
+static kazeia_status check_limit(const kz_memory_plan *plan, uint64_t limit) {
+    // Each part is below a quarter of the number range: see kz_context_plan and the shape's limits.
+    const uint64_t bytes = plan->arena + plan->states + plan->work;
+    if (limit && bytes > limit) {
+        return kz_fail(KAZEIA_OUT_OF_MEMORY,
+                       "session: the program needs %llu bytes (arena %llu, states %llu, work "
+                       "%llu), the limit is %llu; export it with a smaller --context",
+                       (unsigned long long)bytes, (unsigned long long)plan->arena,
+                       (unsigned long long)plan->states, (unsigned long long)plan->work,
+                       (unsigned long long)limit);
+    }
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_session_create(kz_program *program, kz_pool *pool,
+                                const kz_session_settings *settings,
+                                const kazeia_allocator *allocator, kz_session **out_session) {
+    kz_session_shape shape;
+    KZ_TRY(kz_session_shape_find(program, settings, &shape));
+    const kz_memory_plan plan = plan_for(program, &shape);
+    KZ_TRY(check_limit(&plan, settings->memory_limit));
+    const kazeia_allocator memory = kz_allocator_or_default(allocator);
+    kz_session *session = NULL;
+    KZ_TRY(kz_alloc(&memory, 1, sizeof *session, "session", (void **)&session));
+    session->allocator = memory;
+    session->shape = shape;
+    const kazeia_status status = fill_session(session, program, pool, settings);
+    if (status != KAZEIA_OK) {
+        kz_session_destroy(session);
+        return status;
+    }
+    *out_session = session;
+    return KAZEIA_OK;
+}
+
+void kz_session_destroy(kz_session *session) {
+    if (!session) {
+        return;
+    }
+    const kazeia_allocator memory = session->allocator;
+    kz_context_destroy(session->context);
+    kz_cache_rows_destroy(session->rows);
+    kz_free_aligned(&memory, session->memory);
+    kz_free(&memory, session);
+}
+
+// --- What it is ---------------------------------------------------------------------------------
+
+kz_context *kz_session_context(kz_session *session) {
+    return session->context;
+}
+
+kz_cache_rows *kz_session_rows(kz_session *session) {
+    return session->rows;
+}
+
+uint32_t kz_session_limit(const kz_session *session) {
+    return session->shape.context;
+}
+
+uint32_t kz_session_hidden(const kz_session *session) {
+    return session->shape.hidden;
+}
+
+uint32_t kz_session_vocabulary(const kz_session *session) {
+    return session->shape.vocabulary;
+}
+
+uint32_t kz_session_length(const kz_session *session, uint32_t sequence) {
+    return kz_cache_rows_length(session->rows, sequence);
+}
+
+void kz_session_set_input(kz_session *session, size_t input, uint32_t sequence, int32_t value) {
+    session->values[sequence * session->shape.given_count + input] = value;
+}
+
+void kz_session_trim(kz_session *session, uint32_t sequence, uint32_t length) {
+    kz_cache_rows_trim(session->rows, sequence, length);
+}
+
+void kz_session_cancel(kz_session *session) {
+    kz_context_cancel(session->context);
+}
+
+void kz_session_resume(kz_session *session) {
+    kz_context_resume(session->context);
+}
+
+bool kz_session_is_cancelled(const kz_session *session) {
+    return kz_context_is_cancelled(session->context);
+}
+
+// --- Calls --------------------------------------------------------------------------------------
+
+static void put_token(kz_session *session, uint32_t place, uint32_t sequence, int32_t id,
+                      uint32_t position) {
+    session->columns[KZ_SESSION_TOKENS][place] = id;
+    session->columns[KZ_SESSION_POSITIONS][place] = (int32_t)position;
+    session->columns[KZ_SESSION_SEQUENCES][place] = (int32_t)sequence;
+    const uint32_t given = session->shape.given_count;
+    for (uint32_t i = 0; i < given; i++) {
+        session->columns[KZ_SESSION_GIVEN + i][place] = session->values[sequence * given + i];
+    }
+}
+
+static kazeia_status run_forward(kz_session *session, const kz_session_forward *forward,
+                                 const void *const *inputs, uint32_t count) {
+    uint32_t symbols[KZ_SYMBOL_LIMIT];
+    memcpy(symbols, forward->symbols, sizeof symbols);
+    symbols[forward->token_symbol] = count;
+    void *outputs[1] = {session->hidden};
+    session->hidden_rows = 0;
+    KZ_TRY(kz_context_run(session->context, forward->method, symbols, inputs, outputs));
+    session->hidden_rows = count;
+    return KAZEIA_OK;
+}
+
+uint32_t kz_session_chunk(const kz_session *session, size_t count) {
+    const kz_session_shape *shape = &session->shape;
+    if (!shape->has_prefill) {
+        return count ? 1 : 0;
+    }
+    if (count <= shape->step.token_limit) {
+        return (uint32_t)count;
+    }
+    return count < shape->prefill.token_limit ? (uint32_t)count : shape->prefill.token_limit;
+}
+
+static kazeia_status extend_chunk(kz_session *session, uint32_t sequence, const int32_t *ids,
+                                  uint32_t count) {
+    const uint32_t length = kz_cache_rows_length(session->rows, sequence);
+    KZ_TRY(kz_cache_rows_extend(session->rows, sequence, count));
+    for (uint32_t i = 0; i < count; i++) {
+        put_token(session, i, sequence, ids[i], length + i);
+    }
+    const bool is_step = count <= session->shape.step.token_limit;
+    return run_forward(session, is_step ? &session->shape.step : &session->shape.prefill,
+                       is_step ? session->step_inputs : session->prefill_inputs, count);
+}
+
+kazeia_status kz_session_extend(kz_session *session, uint32_t sequence, const int32_t *ids,
+                                size_t count) {
+    const uint32_t length = kz_cache_rows_length(session->rows, sequence);
+    if (count == 0 || count > session->shape.context - length) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT,
+                       "context: %zu tokens do not fit: %u of %u are in use; at least one token "
+                       "is needed",
+                       count, length, session->shape.context);
+    }
+    size_t done = 0;
+    while (done < count) {
+        const uint32_t chunk = kz_session_chunk(session, count - done);
+        const kazeia_status status = extend_chunk(session, sequence, ids + done, chunk);
+        if (status != KAZEIA_OK) {
+            kz_cache_rows_trim(session->rows, sequence, length);
+            return status;
+        }
+        done += chunk;
+    }
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_session_step(kz_session *session, const uint32_t *sequences, const int32_t *ids,
+                              uint32_t count) {
+    if (count == 0 || count > session->shape.step.token_limit) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "step: %u sequences asked for, expected 1 to %u", count,
+                       session->shape.step.token_limit);
+    }
+    kazeia_status status = KAZEIA_OK;
+    uint32_t taken = 0;
+    while (taken < count && status == KAZEIA_OK) {
+        const uint32_t sequence = sequences[taken];
+        const uint32_t length = kz_cache_rows_length(session->rows, sequence);
+        status = kz_cache_rows_extend(session->rows, sequence, 1);
+        if (status == KAZEIA_OK) {
+            put_token(session, taken, sequence, ids[taken], length);
+            taken++;
+        }
+    }
+    if (status == KAZEIA_OK) {
+        status = run_forward(session, &session->shape.step, session->step_inputs, count);
+    }
+    for (uint32_t i = 0; i < taken && status != KAZEIA_OK; i++) {
+        const uint32_t length = kz_cache_rows_length(session->rows, sequences[i]);
+        kz_cache_rows_trim(session->rows, sequences[i], length - 1);
+    }
+    return status;
+}
+
+const float *kz_session_hidden_rows(const kz_session *session, uint32_t *out_rows) {
+    *out_rows = session->hidden_rows;
+    return session->hidden;
+}
+
+kazeia_status kz_session_logits(kz_session *session, uint32_t row, uint32_t count,
+                                float *out_logits) {
+    const kz_session_shape *shape = &session->shape;
+    if (row > session->hidden_rows || count > session->hidden_rows - row) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "logits: rows %u to %u asked for, the last call has %u",
+                       row, row + count, session->hidden_rows);
+    }
+    for (uint32_t done = 0; done < count;) {
+        const uint32_t left = count - done;
+        const uint32_t rows = left < shape->logits_limit ? left : shape->logits_limit;
+        const void *inputs[1] = {session->hidden + (size_t)(row + done) * shape->hidden};
+        void *outputs[1] = {out_logits + (size_t)done * shape->vocabulary};
+        KZ_TRY(kz_context_run(session->context, shape->logits_method, &rows, inputs, outputs));
+        done += rows;
+    }
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_session_last_logits(kz_session *session, float **out_logits) {
+    if (session->hidden_rows == 0) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "logits: nothing has been computed since the last "
+                                            "failure or since creation");
+    }
+    KZ_TRY(kz_session_logits(session, session->hidden_rows - 1, 1, session->logits));
+    *out_logits = session->logits;
+    return KAZEIA_OK;
+}

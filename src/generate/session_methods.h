@@ -1,0 +1,46 @@
+// session_methods.h: what a program's forward and logits methods look like to a session. Inside
+// generate/ only.
+#ifndef KZ_GENERATE_SESSION_METHODS_H
+#define KZ_GENERATE_SESSION_METHODS_H
+
+#include "generate/session.h"
+
+// What an input means; KZ_SESSION_GIVEN + i is the settings' input i.
+enum {
+    KZ_SESSION_TOKENS,
+    KZ_SESSION_POSITIONS,
+    KZ_SESSION_SEQUENCES,
+    KZ_SESSION_ROW_TABLE,
+    KZ_SESSION_GIVEN,
+};
+
+#define KZ_SESSION_GIVEN_LIMIT (KZ_SESSION_INPUT_LIMIT - KZ_SESSION_GIVEN)
+
+typedef struct kz_session_forward {
+    uint32_t method;
+    uint32_t token_limit;  // maximum of the symbol "tokens"
+    uint32_t token_symbol; // its place
+    uint32_t symbols[KZ_SYMBOL_LIMIT];
+    uint32_t roles[KZ_SESSION_INPUT_LIMIT]; // [input_count]
+    uint32_t input_count;
+} kz_session_forward;
+
+typedef struct kz_session_shape {
+    kz_session_forward prefill, step;
+    bool has_prefill;
+    uint32_t logits_method, logits_limit;
+    uint32_t token_limit; // the larger of the two methods'
+    uint32_t context;     // width of the row table
+    uint32_t rows;        // cache rows
+    uint32_t sequences;
+    uint32_t hidden, vocabulary;
+    uint32_t given_count;
+} kz_session_shape;
+
+// Fails with BAD_FILE when the methods are not those of a token model, UNSUPPORTED when one is
+// missing, BAD_ARGUMENT when the settings do not fit them.
+KAZEIA_MUST_CHECK kazeia_status kz_session_shape_find(const kz_program *program,
+                                                      const kz_session_settings *settings,
+                                                      kz_session_shape *out_shape);
+
+#endif
