@@ -59,7 +59,7 @@ bool kz_quant_encode_row(kz_type type, const float *values, size_t columns, void
 // A row holds K values padded with zeros to Kp, a multiple of 64:
 //   i8    q[Kp]            x = scale[k / 32] * q[k], |q| <= 127
 //   f32   scale[Kp / 32]
-//   f32   sum[Kp / 32]     scale * (q[0] + ... + q[31]): pays back the weights' offset
+//   i32   sum[Kp / 32]     q[0] + ... + q[31]: pays back the weights' offset, exactly
 // and is padded to 64 bytes. Rows start at multiples of 64.
 static inline size_t kz_a8_padded(size_t columns) {
     return (columns + 63) / 64 * 64;

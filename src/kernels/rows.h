@@ -12,13 +12,13 @@ enum { KZ_RECORD_Q8_0 = 1088, KZ_RECORD_Q4_0 = 576, KZ_RECORD_Q4_1 = 640 };
 typedef struct kz_a8_row {
     const int8_t *q;    // [padded columns]
     const float *scale; // [padded columns / 32]
-    const float *sum;   // [padded columns / 32]
+    const int32_t *sum; // [padded columns / 32]
 } kz_a8_row;
 
 static inline kz_a8_row kz_a8_row_of(const void *row, size_t columns) {
     const size_t padded = kz_a8_padded(columns);
     const float *scale = (const float *)((const char *)row + padded);
-    return (kz_a8_row){row, scale, scale + padded / KZ_BLOCK};
+    return (kz_a8_row){row, scale, (const int32_t *)(scale + padded / KZ_BLOCK)};
 }
 
 #endif

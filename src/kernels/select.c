@@ -38,18 +38,20 @@ static bool is_arm(kz_cpu_level level) {
 
 // True when a table for `chosen` may hold a variant of `level`.
 static bool is_allowed(kz_cpu_level level, kz_cpu_level chosen) {
-    if (level == KZ_CPU_REF) {
-        return true;
-    }
-    return is_arm(level) == is_arm(chosen) && level <= chosen && kz_cpu_has(level);
+    const bool is_family = level == KZ_CPU_REF || is_arm(level) == is_arm(chosen);
+    return is_family && level <= chosen && kz_cpu_has(level);
 }
 
 void kz_kernels_select(kz_cpu_level level, kz_kernels *out_kernels) {
     memset(out_kernels, 0, sizeof *out_kernels);
     out_kernels->level = level;
+    bool allowed[KZ_CPU_LEVEL_COUNT]; // asked once: in a virtual machine cpuid takes its time
+    for (int i = 0; i < KZ_CPU_LEVEL_COUNT; i++) {
+        allowed[i] = is_allowed((kz_cpu_level)i, level);
+    }
     for (size_t i = 0; i < kz_kernel_variant_count; i++) {
         const kz_kernel_variant *variant = &kz_kernel_variants[i];
-        if (is_allowed(variant->level, level)) {
+        if (allowed[variant->level]) {
             memcpy((char *)out_kernels + slots[variant->slot].offset, &variant->function,
                    sizeof variant->function);
             out_kernels->names[variant->slot] = variant->name;
@@ -109,11 +111,5 @@ kazeia_status kz_kernels_choose_level(kz_cpu_level *out_level) {
 }
 
 void kz_kernels_thread_idle(const kz_kernels *kernels) {
-#ifdef KZ_KERNELS_X86
-    if (kernels->level == KZ_CPU_AMX) {
-        kz_amx_release();
-    }
-#else
     (void)kernels;
-#endif
 }

@@ -35,7 +35,4 @@ extern const size_t kz_kernel_variant_count;
 
 const char *kz_kernel_slot_name(kz_kernel_slot slot);
 
-// Frees this thread's tile registers; only called when the table's level is AMX.
-void kz_amx_release(void);
-
 #endif

@@ -114,7 +114,7 @@ static void sum_q4_0(const void *x, const void *panel, size_t columns, float out
     for (size_t b = 0; b < blocks; b++) {
         const uint8_t *record = (const uint8_t *)panel + b / 2 * KZ_RECORD_Q4_0;
         const uint16_t *d = (const uint16_t *)record + b % 2 * KZ_PANEL_ROWS;
-        const int32_t offset = 8 * kz_a8_block_sum(row.q + b * KZ_BLOCK);
+        const int32_t offset = 8 * row.sum[b];
         int32_t dots[KZ_PANEL_ROWS];
         dot_nibbles(row.q + b * KZ_BLOCK, record + 64 + b % 2 * 256, dots);
         for (size_t r = 0; r < KZ_PANEL_ROWS; r++) {
@@ -135,7 +135,7 @@ static void sum_q4_1(const void *x, const void *panel, size_t columns, float out
         dot_nibbles(row.q + b * KZ_BLOCK, record + 128 + b % 2 * 256, dots);
         for (size_t r = 0; r < KZ_PANEL_ROWS; r++) {
             out_sums[r] += kz_float_from_f16(d[r]) * row.scale[b] * (float)dots[r];
-            out_sums[r] += kz_float_from_f16(m[r]) * row.sum[b];
+            out_sums[r] += kz_float_from_f16(m[r]) * (row.scale[b] * (float)row.sum[b]);
         }
     }
 }

@@ -42,12 +42,13 @@ void kz_quantise_a8__ref(const float *x, size_t columns, void *out_row) {
     const size_t blocks = kz_a8_padded(columns) / KZ_BLOCK;
     int8_t *q = out_row;
     float *scale = (float *)(q + blocks * KZ_BLOCK);
+    int32_t *sum = (int32_t *)(scale + blocks);
     memset(q + blocks * KZ_BLOCK, 0, kz_a8_row_bytes(columns) - blocks * KZ_BLOCK);
     for (size_t b = 0; b < blocks; b++) {
         const size_t first = b * KZ_BLOCK;
         const size_t left = first < columns ? columns - first : 0;
         scale[b] = quantise_block(x + (left > 0 ? first : 0), left < KZ_BLOCK ? left : KZ_BLOCK,
                                   q + first);
-        scale[blocks + b] = scale[b] * (float)kz_a8_block_sum(q + first);
+        sum[b] = kz_a8_block_sum(q + first);
     }
 }

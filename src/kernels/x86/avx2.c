@@ -1,0 +1,17 @@
+// avx2.c: all kernels for AVX2 with FMA and F16C.
+//
+// in, out: see the *_tile.h files, which are compiled here with pairs of 256-bit registers.
+#define KZ_ISA avx2
+#include "kernels/x86/simd_avx2.h"
+
+#include "kernels/x86/math_tile.h"
+
+#include "kernels/x86/matmul_tile.h"
+
+#include "kernels/x86/matmul_a8_tile.h"
+#include "kernels/x86/matmul_f32_tile.h"
+
+#include "kernels/x86/attention_tile.h"
+
+#include "kernels/x86/attention_bulk_tile.h"
+#include "kernels/x86/rows_tile.h"

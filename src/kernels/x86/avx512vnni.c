@@ -1,0 +1,17 @@
+// avx512vnni.c: all kernels for AVX512 with VNNI.
+//
+// in, out: see the *_tile.h files, which are compiled here with 512-bit registers.
+#define KZ_ISA avx512vnni
+#include "kernels/x86/simd_avx512.h"
+
+#include "kernels/x86/math_tile.h"
+
+#include "kernels/x86/matmul_tile.h"
+
+#include "kernels/x86/matmul_a8_tile.h"
+#include "kernels/x86/matmul_f32_tile.h"
+
+#include "kernels/x86/attention_tile.h"
+
+#include "kernels/x86/attention_bulk_tile.h"
+#include "kernels/x86/rows_tile.h"

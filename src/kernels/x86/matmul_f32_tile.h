@@ -1,0 +1,111 @@
+// matmul_f32_tile.h: f32 activations times f32, f16 or bf16 panels.
+//
+// in: matmul_tile.h included before. out: the matmul_f32_* kernels and f32_tile, which attention
+// uses too. A tile keeps SIMD_F32_PANELS panels x SIMD_F32_TOKENS tokens of sums in registers over
+// all of k; each sum is one chain of fused multiply-adds with k ascending.
+#include "format/quant.h"
+
+SIMD_INLINE vfloat load_weights(kz_type type, const char *panel, size_t k) {
+    if (type == KZ_F32) {
+        return v_load((const float *)panel + k * KZ_PANEL_ROWS);
+    }
+    const uint16_t *halves = (const uint16_t *)panel;
+    if (type == KZ_F16) {
+        return v_load_f16(halves + k * KZ_PANEL_ROWS);
+    }
+    const uint16_t *pairs = halves + k / 2 * 2 * KZ_PANEL_ROWS;
+    return k % 2 == 0 ? v_bf16_first(pairs) : v_bf16_second(pairs);
+}
+
+// sums[p][t] += x[t][k] * panel p's weights[k]
+SIMD_INLINE void f32_step(kz_type type, int panels, int tokens, const float *const x[],
+                          const char *weights, size_t panel_bytes, size_t k,
+                          vfloat sums[][SIMD_F32_TOKENS]) {
+    vfloat w[SIMD_F32_PANELS];
+    SIMD_UNROLL
+    for (int p = 0; p < panels; p++) {
+        w[p] = load_weights(type, weights + (size_t)p * panel_bytes, k);
+    }
+    SIMD_UNROLL
+    for (int t = 0; t < tokens; t++) {
+        const vfloat value = v_set(x[t][k]);
+        SIMD_UNROLL
+        for (int p = 0; p < panels; p++) {
+            sums[p][t] = v_fma(value, w[p], sums[p][t]);
+        }
+    }
+}
+
+SIMD_INLINE void f32_tile(kz_type type, int panels, int tokens, const void *x, size_t x_stride,
+                          const char *weights, size_t panel_bytes, size_t columns,
+                          vfloat sums[][SIMD_F32_TOKENS]) {
+    const float *rows[SIMD_F32_TOKENS];
+    SIMD_UNROLL
+    for (int t = 0; t < tokens; t++) {
+        rows[t] = (const float *)((const char *)x + (size_t)t * x_stride);
+    }
+    size_t k = 0;
+    for (; k + 2 <= columns; k += 2) {
+        f32_step(type, panels, tokens, rows, weights, panel_bytes, k, sums);
+        f32_step(type, panels, tokens, rows, weights, panel_bytes, k + 1, sums);
+    }
+    if (k < columns) {
+        f32_step(type, panels, tokens, rows, weights, panel_bytes, k, sums);
+    }
+}
+
+SIMD_INLINE void f32_matmul_tile(kz_type type, int panels, int tokens, const kz_matmul *matmul,
+                                 size_t panel_bytes, size_t panel, size_t token) {
+    vfloat sums[SIMD_F32_PANELS][SIMD_F32_TOKENS];
+    SIMD_UNROLL
+    for (int p = 0; p < panels; p++) {
+        SIMD_UNROLL
+        for (int t = 0; t < tokens; t++) {
+            sums[p][t] = v_zero();
+        }
+    }
+    f32_tile(type, panels, tokens, (const char *)matmul->x + token * matmul->x_stride,
+             matmul->x_stride, (const char *)matmul->weights + panel * panel_bytes, panel_bytes,
+             matmul->columns, sums);
+    SIMD_UNROLL
+    for (int p = 0; p < panels; p++) {
+        SIMD_UNROLL
+        for (int t = 0; t < tokens; t++) {
+            finish_panel(matmul, panel + (size_t)p, token + (size_t)t, sums[p][t]);
+        }
+    }
+}
+
+SIMD_INLINE void f32_matmul(kz_type type, size_t panel_bytes, const kz_matmul *matmul, size_t panel,
+                            size_t panel_end, size_t token, size_t token_end) {
+#define F32_TILE(panels, tokens) \
+    f32_matmul_tile(type, panels, tokens, matmul, panel_bytes, panel, t)
+    for (; panel_end - panel >= SIMD_F32_PANELS; panel += SIMD_F32_PANELS) {
+        size_t t = token;
+        TILE_TOKENS(F32_TILE, SIMD_F32_PANELS, SIMD_F32_TOKENS, t, token_end);
+    }
+    for (; SIMD_F32_PANELS > 1 && panel < panel_end; panel++) {
+        size_t t = token;
+        TILE_TOKENS(F32_TILE, 1, SIMD_F32_TOKENS, t, token_end);
+    }
+#undef F32_TILE
+}
+
+void KZ_NAME(kz_matmul_f32_f32)(const kz_matmul *matmul, size_t panel, size_t panel_end,
+                                size_t token, size_t token_end) {
+    const size_t panel_bytes = matmul->columns * KZ_PANEL_ROWS * sizeof(float);
+    f32_matmul(KZ_F32, panel_bytes, matmul, panel, panel_end, token, token_end);
+}
+
+void KZ_NAME(kz_matmul_f32_f16)(const kz_matmul *matmul, size_t panel, size_t panel_end,
+                                size_t token, size_t token_end) {
+    const size_t panel_bytes = matmul->columns * KZ_PANEL_ROWS * sizeof(uint16_t);
+    f32_matmul(KZ_F16, panel_bytes, matmul, panel, panel_end, token, token_end);
+}
+
+void KZ_NAME(kz_matmul_f32_bf16)(const kz_matmul *matmul, size_t panel, size_t panel_end,
+                                 size_t token, size_t token_end) {
+    const size_t padded = (matmul->columns + 1) / 2 * 2;
+    const size_t panel_bytes = padded * KZ_PANEL_ROWS * sizeof(uint16_t);
+    f32_matmul(KZ_BF16, panel_bytes, matmul, panel, panel_end, token, token_end);
+}
