@@ -1,0 +1,33 @@
+// tokenizer_files.h: a checkpoint's tokenizer, in whatever files it has, -> a draft of the section.
+//
+// in:  Hugging Face's tokenizer.json; vocab.json with merges.txt; GGUF's tokenizer.ggml arrays
+// out: a kz_tokenizer_draft (tokenizer_draft.h), whose rules the model's own exporter may still
+// change
+//
+// What cannot be reproduced exactly (normalisers, pre-tokenisers, models of other kinds) is refused
+// by name: a tokenizer that is nearly right makes a model worse without a word.
+#ifndef KZ_EXPORTER_CHECKPOINT_TOKENIZER_FILES_H
+#define KZ_EXPORTER_CHECKPOINT_TOKENIZER_FILES_H
+
+#include "exporter/checkpoint/checkpoint.h"
+#include "exporter/checkpoint/tokenizer_draft.h"
+
+// tokenizer.json of a byte-level BPE model. Added tokens that are `special` become CONTROL tokens,
+// the others USER tokens. A post-processor that puts one special token before or after the text
+// sets BOS or EOS; longer ones (Whisper's prompt) are the model's affair and left out.
+KAZEIA_MUST_CHECK kazeia_status kz_tokenizer_from_json(const json_t *root,
+                                                       const kazeia_allocator *allocator,
+                                                       kz_tokenizer_draft **out_draft);
+
+// vocab.json and merges.txt (both of GPT-2's form), pre-tokenised as the GGUF name says. Tokens
+// that merging cannot make are CONTROL tokens when they look like "<|...|>", else UNUSED.
+KAZEIA_MUST_CHECK kazeia_status kz_tokenizer_from_vocabulary(
+    const json_t *vocabulary, const char *merges, size_t merges_bytes, const char *pretokenizer,
+    const kazeia_allocator *allocator, kz_tokenizer_draft **out_draft);
+
+// A GGUF's arrays: tokenizer.ggml.model "gpt2" (byte-level BPE) or "llama" (SentencePiece BPE).
+KAZEIA_MUST_CHECK kazeia_status kz_tokenizer_from_gguf(const kz_checkpoint *checkpoint,
+                                                       const kazeia_allocator *allocator,
+                                                       kz_tokenizer_draft **out_draft);
+
+#endif

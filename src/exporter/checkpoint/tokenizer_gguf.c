@@ -1,0 +1,182 @@
+// tokenizer_gguf.c: GGUF's tokenizer.ggml arrays -> a draft.
+//
+// in:  tokens, types, merges or scores, and rules as key/values
+// out: a draft
+//
+// GGUF's token types are 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte.
+#include <string.h>
+
+#include "exporter/checkpoint/tokenizer_files.h"
+
+#define KEY(name) "tokenizer.ggml." name
+
+static const uint8_t KINDS[] = {KZ_TOKEN_UNUSED,  KZ_TOKEN_NORMAL, KZ_TOKEN_UNKNOWN,
+                                KZ_TOKEN_CONTROL, KZ_TOKEN_USER,   KZ_TOKEN_UNUSED,
+                                KZ_TOKEN_BYTE};
+
+typedef struct gguf_token {
+    const char *text;
+    size_t count;
+    uint8_t kind;
+    float score;
+} gguf_token;
+
+static kazeia_status read_token(const kz_checkpoint *checkpoint, size_t index,
+                                gguf_token *out_token) {
+    int64_t type = 1;
+    double score = 0;
+    *out_token = (gguf_token){0};
+    if (!kz_checkpoint_array_string(checkpoint, KEY("tokens"), index, &out_token->text,
+                                    &out_token->count)) {
+        return kz_fail(KAZEIA_BAD_FILE, "gguf: " KEY("tokens") " has no text at %zu", index);
+    }
+    const bool has_type = kz_checkpoint_array_integer(checkpoint, KEY("token_type"), index, &type);
+    if ((!has_type && kz_checkpoint_array_count(checkpoint, KEY("token_type")) > 0) || type < 0 ||
+        type >= (int64_t)sizeof KINDS) {
+        return kz_fail(KAZEIA_BAD_FILE,
+                       "gguf: " KEY("token_type") " of token %zu is %lld; 1 to 6 are known", index,
+                       (long long)type);
+    }
+    (void)kz_checkpoint_array_real(checkpoint, KEY("scores"), index, &score);
+    out_token->kind = KINDS[type];
+    out_token->score = (float)score;
+    return KAZEIA_OK;
+}
+
+static bool holds_mark(const gguf_token *token) {
+    for (size_t i = 0; i + 3 <= token->count; i++) {
+        if (memcmp(token->text + i, "\xe2\x96\x81", 3) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static kz_token_spelling spelling_of(kz_tokenizer_kind tokenizer, const gguf_token *token) {
+    if (tokenizer == KZ_TOKENIZER_BYTE_BPE) {
+        return token->kind == KZ_TOKEN_NORMAL ? KZ_SPELLED_BYTES : KZ_SPELLED_RAW;
+    }
+    if (token->kind == KZ_TOKEN_BYTE) {
+        return KZ_SPELLED_HEX;
+    }
+    const bool is_text = token->kind == KZ_TOKEN_NORMAL || token->kind == KZ_TOKEN_USER;
+    return is_text ? KZ_SPELLED_MARKS : KZ_SPELLED_RAW;
+}
+
+static kazeia_status add_tokens(kz_tokenizer_draft *draft, const kz_checkpoint *checkpoint) {
+    const kz_tokenizer_source *source = kz_tokenizer_draft_source(draft);
+    for (size_t i = 0; i < source->token_count; i++) {
+        gguf_token token;
+        KZ_TRY(read_token(checkpoint, i, &token));
+        const kz_token_spelling spelling = spelling_of(source->kind, &token);
+        // Runs of spaces are spelled with U+2581 and made by merging, not found in the raw text.
+        if (spelling == KZ_SPELLED_MARKS && token.kind == KZ_TOKEN_USER && holds_mark(&token)) {
+            token.kind |= KZ_TOKEN_MERGED_ONLY;
+        }
+        KZ_TRY(kz_tokenizer_draft_set_token(draft, i, token.text, token.count, spelling, token.kind,
+                                            token.score));
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status add_merges(kz_tokenizer_draft *draft, const kz_checkpoint *checkpoint) {
+    const size_t count = kz_checkpoint_array_count(checkpoint, KEY("merges"));
+    if (count == 0) {
+        return kz_fail(KAZEIA_BAD_FILE, "gguf: " KEY("merges") " is missing or empty");
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *text = NULL;
+        size_t bytes = 0;
+        if (!kz_checkpoint_array_string(checkpoint, KEY("merges"), i, &text, &bytes)) {
+            return kz_fail(KAZEIA_BAD_FILE, "gguf: " KEY("merges") " has no text at %zu", i);
+        }
+        KZ_TRY(kz_tokenizer_draft_add_merge_line(draft, text, bytes));
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status read_id(const kz_checkpoint *checkpoint, const char *key, uint32_t count,
+                             uint32_t *out_id) {
+    int64_t id = 0;
+    if (!kz_checkpoint_integer(checkpoint, key, &id)) {
+        return KAZEIA_OK;
+    }
+    if (id < 0 || id >= count) {
+        return kz_fail(KAZEIA_BAD_FILE, "gguf: %s is %lld; there are %u tokens", key, (long long)id,
+                       (unsigned)count);
+    }
+    *out_id = (uint32_t)id;
+    return KAZEIA_OK;
+}
+
+static void read_rule(const kz_checkpoint *checkpoint, const char *key, uint32_t flag,
+                      uint32_t *flags) {
+    bool is_set = false;
+    if (kz_checkpoint_bool(checkpoint, key, &is_set)) {
+        *flags = is_set ? *flags | flag : *flags & ~flag;
+    }
+}
+
+// The file's own rules override those that its kind or pre-tokeniser implies.
+static kazeia_status add_rules(kz_tokenizer_draft *draft, const kz_checkpoint *checkpoint) {
+    kz_tokenizer_source *source = kz_tokenizer_draft_source(draft);
+    const uint32_t count = source->token_count;
+    const bool is_bytes = source->kind == KZ_TOKENIZER_BYTE_BPE;
+    KZ_TRY(read_id(checkpoint, KEY("bos_token_id"), count, &source->bos));
+    KZ_TRY(read_id(checkpoint, KEY("eos_token_id"), count, &source->eos));
+    if (!is_bytes) {
+        KZ_TRY(read_id(checkpoint, KEY("unknown_token_id"), count, &source->unknown));
+        source->flags |= KZ_TOKENIZER_ADD_BOS | KZ_TOKENIZER_SPACE_PREFIX;
+        read_rule(checkpoint, KEY("add_space_prefix"), KZ_TOKENIZER_SPACE_PREFIX, &source->flags);
+    }
+    read_rule(checkpoint, KEY("add_bos_token"), KZ_TOKENIZER_ADD_BOS, &source->flags);
+    read_rule(checkpoint, KEY("add_eos_token"), KZ_TOKENIZER_ADD_EOS, &source->flags);
+    return KAZEIA_OK;
+}
+
+static kazeia_status fill_from_gguf(kz_tokenizer_draft *draft, const kz_checkpoint *checkpoint) {
+    KZ_TRY(add_tokens(draft, checkpoint));
+    if (kz_tokenizer_draft_source(draft)->kind == KZ_TOKENIZER_BYTE_BPE) {
+        KZ_TRY(add_merges(draft, checkpoint));
+        const char *name = kz_checkpoint_string(checkpoint, KEY("pre"));
+        KZ_TRY(kz_tokenizer_draft_add_named(draft, name != NULL ? name : "(not named)"));
+    }
+    return add_rules(draft, checkpoint);
+}
+
+static kazeia_status find_kind(const kz_checkpoint *checkpoint, kz_tokenizer_kind *out_kind) {
+    const char *model = kz_checkpoint_string(checkpoint, KEY("model"));
+    if (model != NULL && strcmp(model, "gpt2") == 0) {
+        *out_kind = KZ_TOKENIZER_BYTE_BPE;
+        return KAZEIA_OK;
+    }
+    if (model != NULL && strcmp(model, "llama") == 0) {
+        *out_kind = KZ_TOKENIZER_SENTENCEPIECE_BPE;
+        const size_t scores = kz_checkpoint_array_count(checkpoint, KEY("scores"));
+        const size_t tokens = kz_checkpoint_array_count(checkpoint, KEY("tokens"));
+        if (scores != tokens) {
+            return kz_fail(KAZEIA_BAD_FILE, "gguf: %zu tokens and %zu scores", tokens, scores);
+        }
+        return KAZEIA_OK;
+    }
+    return kz_fail(KAZEIA_UNSUPPORTED,
+                   "gguf: " KEY("model") " is '%.40s'; 'gpt2' and 'llama' are handled",
+                   model != NULL ? model : "(missing)");
+}
+
+kazeia_status kz_tokenizer_from_gguf(const kz_checkpoint *checkpoint,
+                                     const kazeia_allocator *allocator,
+                                     kz_tokenizer_draft **out_draft) {
+    kz_tokenizer_kind kind = KZ_TOKENIZER_BYTE_BPE;
+    KZ_TRY(find_kind(checkpoint, &kind));
+    kz_tokenizer_draft *draft = NULL;
+    KZ_TRY(kz_tokenizer_draft_create(kind, kz_checkpoint_array_count(checkpoint, KEY("tokens")),
+                                     allocator, &draft));
+    const kazeia_status status = fill_from_gguf(draft, checkpoint);
+    if (status != KAZEIA_OK) {
+        kz_tokenizer_draft_destroy(draft);
+        return status;
+    }
+    *out_draft = draft;
+    return KAZEIA_OK;
+}

@@ -1,0 +1,372 @@
+// tokenizer_json.c: Hugging Face's tokenizer.json, and GPT-2's vocab.json with merges.txt.
+//
+// in:  parsed JSON
+// out: a draft
+//
+// The library's pipeline is a tree of components; a table names those that we reproduce, and all
+// else is refused by its type.
+#include <string.h>
+
+#include "exporter/checkpoint/tokenizer_files.h"
+#include "exporter/checkpoint/tokenizer_patterns.h"
+
+#define COMPONENT_DEPTH 4
+
+static const char *type_of(const json_t *component) {
+    const char *type = json_string_value(json_object_get(component, "type"));
+    return type != NULL ? type : "(without a type)";
+}
+
+static bool is_absent(const json_t *value) {
+    return value == NULL || json_is_null(value);
+}
+
+static kazeia_status refuse_component(const char *role, const json_t *component) {
+    return kz_fail(KAZEIA_UNSUPPORTED, "tokenizer.json: the %s '%.60s' is not handled", role,
+                   type_of(component));
+}
+
+// --- Model --------------------------------------------------------------------------------------
+static kazeia_status count_tokens(const json_t *vocabulary, const json_t *added,
+                                  size_t *out_count) {
+    json_int_t highest = -1;
+    const char *text = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)vocabulary, text, value) {
+        const json_int_t id = json_is_integer(value) ? json_integer_value(value) : -1;
+        if (id < 0 || id >= KZ_TOKENIZER_COUNT_LIMIT) {
+            return kz_fail(KAZEIA_BAD_FILE, "tokenizer: token '%.60s' has no number below %u", text,
+                           KZ_TOKENIZER_COUNT_LIMIT);
+        }
+        highest = id > highest ? id : highest;
+    }
+    size_t index = 0;
+    json_array_foreach(added, index, value) {
+        const json_t *number = json_object_get(value, "id");
+        const json_int_t id = json_is_integer(number) ? json_integer_value(number) : -1;
+        if (id < 0 || id >= KZ_TOKENIZER_COUNT_LIMIT) {
+            return kz_fail(KAZEIA_BAD_FILE, "tokenizer: added token %zu has no number below %u",
+                           index, KZ_TOKENIZER_COUNT_LIMIT);
+        }
+        highest = id > highest ? id : highest;
+    }
+    *out_count = (size_t)(highest + 1);
+    return KAZEIA_OK;
+}
+
+static kazeia_status add_vocabulary(kz_tokenizer_draft *draft, const json_t *vocabulary) {
+    const char *text = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)vocabulary, text, value) {
+        KZ_TRY(kz_tokenizer_draft_set_token(draft, (size_t)json_integer_value(value), text,
+                                            strlen(text), KZ_SPELLED_BYTES, KZ_TOKEN_NORMAL, 0));
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status add_added_token(kz_tokenizer_draft *draft, const json_t *added) {
+    const json_t *content = json_object_get(added, "content");
+    if (!json_is_string(content)) {
+        return kz_fail(KAZEIA_BAD_FILE, "tokenizer.json: added token %lld has no content",
+                       (long long)json_integer_value(json_object_get(added, "id")));
+    }
+    const char *text = json_string_value(content);
+    if (json_is_true(json_object_get(added, "single_word"))) {
+        return kz_fail(
+            KAZEIA_UNSUPPORTED,
+            "tokenizer.json: added token '%.60s' counts as a single word only: not handled", text);
+    }
+    uint8_t kind =
+        json_is_true(json_object_get(added, "special")) ? KZ_TOKEN_CONTROL : KZ_TOKEN_USER;
+    kind |= json_is_true(json_object_get(added, "lstrip")) ? KZ_TOKEN_STRIPS_LEFT : 0;
+    kind |= json_is_true(json_object_get(added, "rstrip")) ? KZ_TOKEN_STRIPS_RIGHT : 0;
+    return kz_tokenizer_draft_set_token(draft,
+                                        (size_t)json_integer_value(json_object_get(added, "id")),
+                                        text, json_string_length(content), KZ_SPELLED_RAW, kind, 0);
+}
+
+// A merge is "left right", or since 2024 a pair.
+static kazeia_status add_merge(kz_tokenizer_draft *draft, const json_t *merge) {
+    if (json_is_string(merge)) {
+        return kz_tokenizer_draft_add_merge_line(draft, json_string_value(merge),
+                                                 json_string_length(merge));
+    }
+    const json_t *left = json_array_get(merge, 0);
+    const json_t *right = json_array_get(merge, 1);
+    if (json_array_size(merge) != 2 || !json_is_string(left) || !json_is_string(right)) {
+        return kz_fail(KAZEIA_BAD_FILE, "tokenizer.json: a merge is neither a text nor a pair");
+    }
+    return kz_tokenizer_draft_add_merge(draft, json_string_value(left), json_string_length(left),
+                                        json_string_value(right), json_string_length(right));
+}
+
+static kazeia_status check_model(const json_t *model) {
+    const char *type = json_string_value(json_object_get(model, "type"));
+    if (type != NULL && strcmp(type, "BPE") != 0) {
+        return refuse_component("model", model);
+    }
+    static const char *const UNHANDLED[] = {
+        "byte_fallback",     "fuse_unk", "dropout", "unk_token", "continuing_subword_prefix",
+        "end_of_word_suffix"};
+    for (size_t i = 0; i < sizeof UNHANDLED / sizeof UNHANDLED[0]; i++) {
+        const json_t *value = json_object_get(model, UNHANDLED[i]);
+        const bool is_plain = is_absent(value) || json_is_false(value) ||
+                              (json_is_string(value) && json_string_length(value) == 0);
+        if (!is_plain) {
+            return kz_fail(KAZEIA_UNSUPPORTED,
+                           "tokenizer.json: a BPE model with '%s' is not handled", UNHANDLED[i]);
+        }
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status add_model(kz_tokenizer_draft *draft, const json_t *root) {
+    const json_t *model = json_object_get(root, "model");
+    const json_t *merges = json_object_get(model, "merges");
+    size_t index = 0;
+    json_t *value = NULL;
+    KZ_TRY(add_vocabulary(draft, json_object_get(model, "vocab")));
+    json_array_foreach(merges, index, value) {
+        KZ_TRY(add_merge(draft, value));
+    }
+    json_array_foreach(json_object_get(root, "added_tokens"), index, value) {
+        KZ_TRY(add_added_token(draft, value));
+    }
+    if (json_is_true(json_object_get(model, "ignore_merges"))) {
+        kz_tokenizer_draft_source(draft)->flags |= KZ_TOKENIZER_WHOLE_PIECES;
+    }
+    return KAZEIA_OK;
+}
+
+// --- Normaliser, pre-tokeniser, post-processor --------------------------------------------------
+static kazeia_status add_normalizer(kz_tokenizer_draft *draft, const json_t *component, int depth) {
+    if (is_absent(component)) {
+        return KAZEIA_OK;
+    }
+    if (strcmp(type_of(component), "NFC") == 0) {
+        kz_tokenizer_draft_source(draft)->flags |= KZ_TOKENIZER_NFC;
+        return KAZEIA_OK;
+    }
+    const json_t *parts = json_object_get(component, "normalizers");
+    if (strcmp(type_of(component), "Sequence") != 0 || !json_is_array(parts) ||
+        depth == COMPONENT_DEPTH) {
+        return refuse_component("normaliser", component);
+    }
+    size_t index = 0;
+    json_t *part = NULL;
+    json_array_foreach(parts, index, part) {
+        KZ_TRY(add_normalizer(draft, part, depth + 1));
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status add_byte_level(kz_tokenizer_draft *draft, const json_t *component) {
+    if (json_is_true(json_object_get(component, "add_prefix_space"))) {
+        return kz_fail(KAZEIA_UNSUPPORTED,
+                       "tokenizer.json: ByteLevel with add_prefix_space is not handled");
+    }
+    if (json_is_false(json_object_get(component, "use_regex"))) {
+        return KAZEIA_OK;
+    }
+    return kz_tokenizer_draft_add_pattern(draft, kz_gpt2_pattern());
+}
+
+static kazeia_status add_digits(kz_tokenizer_draft *draft, const json_t *component) {
+    const bool is_each = json_is_true(json_object_get(component, "individual_digits"));
+    return kz_tokenizer_draft_add_pattern(draft, is_each ? "\\p{N}" : "\\p{N}+");
+}
+
+static kazeia_status add_split(kz_tokenizer_draft *draft, const json_t *component) {
+    const char *behavior = json_string_value(json_object_get(component, "behavior"));
+    const json_t *pattern = json_object_get(component, "pattern");
+    const char *text = json_string_value(json_object_get(pattern, "Regex"));
+    if (text == NULL || behavior == NULL || strcmp(behavior, "Isolated") != 0 ||
+        json_is_true(json_object_get(component, "invert"))) {
+        return kz_fail(
+            KAZEIA_UNSUPPORTED,
+            "tokenizer.json: Split with behaviour '%.30s'%s is not handled; a Regex that "
+            "is Isolated and not inverted is",
+            behavior != NULL ? behavior : "(none)", text == NULL ? " and without a Regex" : "");
+    }
+    return kz_tokenizer_draft_add_pattern(draft, text);
+}
+
+static kazeia_status add_pretokenizer(kz_tokenizer_draft *draft, const json_t *component,
+                                      int depth) {
+    static const struct {
+        const char *type;
+        kazeia_status (*add)(kz_tokenizer_draft *draft, const json_t *component);
+    } KNOWN[] = {{"ByteLevel", add_byte_level}, {"Digits", add_digits}, {"Split", add_split}};
+    for (size_t i = 0; i < sizeof KNOWN / sizeof KNOWN[0]; i++) {
+        if (strcmp(type_of(component), KNOWN[i].type) == 0) {
+            return KNOWN[i].add(draft, component);
+        }
+    }
+    const json_t *parts = json_object_get(component, "pretokenizers");
+    if (strcmp(type_of(component), "Sequence") != 0 || !json_is_array(parts) ||
+        depth == COMPONENT_DEPTH) {
+        return refuse_component("pre-tokeniser", component);
+    }
+    size_t index = 0;
+    json_t *part = NULL;
+    json_array_foreach(parts, index, part) {
+        KZ_TRY(add_pretokenizer(draft, part, depth + 1));
+    }
+    return KAZEIA_OK;
+}
+
+// The only special token among the template's parts [first, end); KZ_NO_TOKEN when there is none or
+// more than one.
+static uint32_t only_special(const json_t *processor, size_t first, size_t end) {
+    const json_t *parts = json_object_get(processor, "single");
+    if (end != first + 1) {
+        return KZ_NO_TOKEN;
+    }
+    const json_t *special = json_object_get(json_array_get(parts, first), "SpecialToken");
+    const char *name = json_string_value(json_object_get(special, "id"));
+    if (name == NULL) {
+        return KZ_NO_TOKEN;
+    }
+    const json_t *entry = json_object_get(json_object_get(processor, "special_tokens"), name);
+    const json_t *ids = json_object_get(entry, "ids");
+    const json_t *id = json_array_get(ids, 0);
+    const bool is_one = json_array_size(ids) == 1 && json_is_integer(id) &&
+                        json_integer_value(id) >= 0 &&
+                        json_integer_value(id) < KZ_TOKENIZER_COUNT_LIMIT;
+    return is_one ? (uint32_t)json_integer_value(id) : KZ_NO_TOKEN;
+}
+
+static void add_template(kz_tokenizer_draft *draft, const json_t *processor) {
+    const json_t *parts = json_object_get(processor, "single");
+    const size_t count = json_array_size(parts);
+    size_t text = 0;
+    while (text < count && json_object_get(json_array_get(parts, text), "Sequence") == NULL) {
+        text++;
+    }
+    kz_tokenizer_source *source = kz_tokenizer_draft_source(draft);
+    const uint32_t bos = only_special(processor, 0, text);
+    const uint32_t eos = only_special(processor, text + 1, count);
+    if (bos != KZ_NO_TOKEN) {
+        source->bos = bos;
+        source->flags |= KZ_TOKENIZER_ADD_BOS;
+    }
+    // Whisper's end of text after a longer prompt is part of that prompt.
+    if (eos != KZ_NO_TOKEN && text <= 1) {
+        source->eos = eos;
+        source->flags |= KZ_TOKENIZER_ADD_EOS;
+    }
+}
+
+static void add_postprocessor(kz_tokenizer_draft *draft, const json_t *component, int depth) {
+    if (strcmp(type_of(component), "TemplateProcessing") == 0) {
+        add_template(draft, component);
+    }
+    size_t index = 0;
+    json_t *part = NULL;
+    if (depth < COMPONENT_DEPTH) {
+        json_array_foreach(json_object_get(component, "processors"), index, part) {
+            add_postprocessor(draft, part, depth + 1);
+        }
+    }
+}
+
+static kazeia_status fill_from_json(kz_tokenizer_draft *draft, const json_t *root) {
+    KZ_TRY(add_model(draft, root));
+    KZ_TRY(add_normalizer(draft, json_object_get(root, "normalizer"), 0));
+    const json_t *pretokenizer = json_object_get(root, "pre_tokenizer");
+    if (is_absent(pretokenizer)) {
+        return kz_fail(KAZEIA_UNSUPPORTED,
+                       "tokenizer.json: there is no pre-tokeniser; ByteLevel is expected");
+    }
+    KZ_TRY(add_pretokenizer(draft, pretokenizer, 0));
+    add_postprocessor(draft, json_object_get(root, "post_processor"), 0);
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_tokenizer_from_json(const json_t *root, const kazeia_allocator *allocator,
+                                     kz_tokenizer_draft **out_draft) {
+    const json_t *model = json_object_get(root, "model");
+    const json_t *vocabulary = json_object_get(model, "vocab");
+    if (!json_is_object(vocabulary) || !json_is_array(json_object_get(model, "merges"))) {
+        return kz_fail(
+            KAZEIA_UNSUPPORTED,
+            "tokenizer.json: the model '%.60s' has no vocab and merges: only BPE is handled",
+            type_of(model));
+    }
+    KZ_TRY(check_model(model));
+    size_t token_count = 0;
+    KZ_TRY(count_tokens(vocabulary, json_object_get(root, "added_tokens"), &token_count));
+    kz_tokenizer_draft *draft = NULL;
+    KZ_TRY(kz_tokenizer_draft_create(KZ_TOKENIZER_BYTE_BPE, token_count, allocator, &draft));
+    const kazeia_status status = fill_from_json(draft, root);
+    if (status != KAZEIA_OK) {
+        kz_tokenizer_draft_destroy(draft);
+        return status;
+    }
+    *out_draft = draft;
+    return KAZEIA_OK;
+}
+
+// --- vocab.json and merges.txt ------------------------------------------------------------------
+static kazeia_status add_merge_lines(kz_tokenizer_draft *draft, const char *text, size_t count) {
+    static const char COMMENT[] = "#version";
+    for (size_t start = 0; start < count;) {
+        const char *line_end = memchr(text + start, '\n', count - start);
+        const size_t end = line_end != NULL ? (size_t)(line_end - text) : count;
+        size_t length = end - start;
+        length -= length > 0 && text[start + length - 1] == '\r' ? 1 : 0;
+        const bool is_comment = start == 0 && length >= sizeof COMMENT - 1 &&
+                                memcmp(text, COMMENT, sizeof COMMENT - 1) == 0;
+        if (length > 0 && !is_comment) {
+            KZ_TRY(kz_tokenizer_draft_add_merge_line(draft, text + start, length));
+        }
+        start = end + 1;
+    }
+    return KAZEIA_OK;
+}
+
+static bool looks_like_control(const char *text, size_t count) {
+    return count > 4 && memcmp(text, "<|", 2) == 0 && memcmp(text + count - 2, "|>", 2) == 0;
+}
+
+static kazeia_status mark_controls(kz_tokenizer_draft *draft, const json_t *vocabulary) {
+    const char *text = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)vocabulary, text, value) {
+        if (looks_like_control(text, strlen(text))) {
+            KZ_TRY(kz_tokenizer_draft_set_token(draft, (size_t)json_integer_value(value), text,
+                                                strlen(text), KZ_SPELLED_RAW, KZ_TOKEN_CONTROL, 0));
+        }
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status fill_from_vocabulary(kz_tokenizer_draft *draft, const json_t *vocabulary,
+                                          const char *merges, size_t merges_bytes,
+                                          const char *pretokenizer) {
+    KZ_TRY(add_vocabulary(draft, vocabulary));
+    KZ_TRY(add_merge_lines(draft, merges, merges_bytes));
+    KZ_TRY(mark_controls(draft, vocabulary));
+    return kz_tokenizer_draft_add_named(draft, pretokenizer);
+}
+
+kazeia_status kz_tokenizer_from_vocabulary(const json_t *vocabulary, const char *merges,
+                                           size_t merges_bytes, const char *pretokenizer,
+                                           const kazeia_allocator *allocator,
+                                           kz_tokenizer_draft **out_draft) {
+    if (!json_is_object(vocabulary)) {
+        return kz_fail(KAZEIA_BAD_FILE, "vocab.json: an object of tokens and numbers is expected");
+    }
+    size_t token_count = 0;
+    KZ_TRY(count_tokens(vocabulary, NULL, &token_count));
+    kz_tokenizer_draft *draft = NULL;
+    KZ_TRY(kz_tokenizer_draft_create(KZ_TOKENIZER_BYTE_BPE, token_count, allocator, &draft));
+    const kazeia_status status =
+        fill_from_vocabulary(draft, vocabulary, merges, merges_bytes, pretokenizer);
+    if (status != KAZEIA_OK) {
+        kz_tokenizer_draft_destroy(draft);
+        return status;
+    }
+    *out_draft = draft;
+    return KAZEIA_OK;
+}

@@ -1,0 +1,30 @@
+// nfc.h: Unicode's composed form (NFC) in memory that was reserved before.
+//
+// in:  valid UTF-8
+// out: the same text with accents composed
+#ifndef KZ_TEXT_NFC_H
+#define KZ_TEXT_NFC_H
+
+#include "base/alloc.h"
+
+// Combining marks in a row. They are put in order by exchanging neighbours, which costs their
+// square: the limit keeps a hostile text's time linear, far above what any language writes.
+#define KZ_NFC_MARK_LIMIT 1024u
+
+typedef struct kz_nfc {
+    kazeia_allocator allocator;
+    int32_t *characters; // [capacity]; after composing, the UTF-8 of the result
+    size_t capacity;
+} kz_nfc;
+
+// Room for texts whose decomposed form has up to `max_characters` characters.
+KAZEIA_MUST_CHECK kazeia_status kz_nfc_init(kz_nfc *nfc, size_t max_characters,
+                                            const kazeia_allocator *allocator);
+void kz_nfc_clear(kz_nfc *nfc);
+
+// Composes. The result is `text` itself when nothing in it can change, else it lies in `nfc` until
+// the next call. BAD_ARGUMENT when the room or the limit of marks is exceeded.
+KAZEIA_MUST_CHECK kazeia_status kz_nfc_compose(kz_nfc *nfc, const uint8_t *text, size_t count,
+                                               const uint8_t **out_text, size_t *out_count);
+
+#endif
