@@ -21,6 +21,10 @@ typedef enum kz_checkpoint_kind {
     KZ_CHECKPOINT_KIND_COUNT
 } kz_checkpoint_kind;
 
+// The type of a tensor that is there but cannot be read, such as GGUF's Q4_K: kz_checkpoint_require
+// and kz_checkpoint_decode_row fail and name it. kz_type_is_known is false for it.
+#define KZ_CHECKPOINT_UNREADABLE ((kz_type)255)
+
 typedef struct kz_checkpoint_tensor {
     const char *name;   // as in the file
     kz_type type;       // F32 F16 BF16 I32 I8 Q8_0 Q4_0 Q4_1: the row form of format/quant.h
@@ -29,6 +33,7 @@ typedef struct kz_checkpoint_tensor {
     const uint8_t *bytes;       // first row; no alignment
     uint64_t byte_count;
     const uint8_t *row_scales;  // I8 of CTranslate2: f32 per row, value = q / scale; else NULL
+    const char *type_name;      // in the container's own words: "Q4_K", "BF16", "int8"
 } kz_checkpoint_tensor;
 
 typedef struct kz_checkpoint kz_checkpoint;
@@ -38,6 +43,12 @@ typedef struct kz_checkpoint kz_checkpoint;
 KAZEIA_MUST_CHECK kazeia_status kz_checkpoint_open(const char *path,
                                                    const kazeia_allocator *allocator,
                                                    kz_checkpoint **out_checkpoint);
+// The same for a checkpoint of one file in memory, called `name` in sentences; `bytes` outlives it.
+// It has no JSON files.
+KAZEIA_MUST_CHECK kazeia_status kz_checkpoint_open_memory(const void *bytes, size_t size,
+                                                          const char *name,
+                                                          const kazeia_allocator *allocator,
+                                                          kz_checkpoint **out_checkpoint);
 void kz_checkpoint_close(kz_checkpoint *checkpoint);
 
 kz_checkpoint_kind kz_checkpoint_kind_of(const kz_checkpoint *checkpoint);
