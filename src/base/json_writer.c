@@ -1,0 +1,175 @@
+// json_writer.c: values -> JSON text.
+//   in   keys and values
+//   out  text in a kz_text_buffer
+#include "base/json_writer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void kz_json_writer_init(kz_json_writer *writer, kz_text_buffer *text) {
+    *writer = (kz_json_writer){.text = text, .status = KAZEIA_OK};
+}
+
+static void put(kz_json_writer *writer, const char *bytes, size_t count) {
+    if (writer->status == KAZEIA_OK) {
+        writer->status = kz_text_buffer_append(writer->text, bytes, count);
+    }
+}
+
+static void put_text(kz_json_writer *writer, const char *text) {
+    put(writer, text, strlen(text));
+}
+
+// Length of the UTF-8 character at `bytes`, 0 when there is none. Follows the table of well-formed
+// sequences in the Unicode standard (3.9, table 3-7).
+static size_t character_length(const uint8_t *bytes, size_t count) {
+    const uint8_t first = bytes[0];
+    if (first < 0x80) {
+        return 1;
+    }
+    const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (first < 0xc2 || first > 0xf4 || length > count) {
+        return 0;
+    }
+    uint8_t least = 0x80, most = 0xbf;
+    least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : least;
+    most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : most;
+    if (bytes[1] < least || bytes[1] > most) {
+        return 0;
+    }
+    for (size_t i = 2; i < length; i++) {
+        if ((bytes[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return length;
+}
+
+static void put_control(kz_json_writer *writer, uint8_t byte) {
+    static const char names[] = "\b\t\n\f\r\"\\";
+    static const char escapes[] = "btnfr\"\\";
+    char text[8];
+    const char *found = byte ? strchr(names, byte) : NULL;
+    if (found) {
+        snprintf(text, sizeof text, "\\%c", escapes[found - names]);
+    } else {
+        snprintf(text, sizeof text, "\\u%04x", byte);
+    }
+    put_text(writer, text);
+}
+
+static bool is_escaped(uint8_t byte) {
+    return byte < 0x20 || byte == '"' || byte == '\\' || byte == 0x7f;
+}
+
+// Plain characters go out in runs.
+static void put_quoted(kz_json_writer *writer, const char *text, size_t count) {
+    const uint8_t *bytes = (const uint8_t *)text;
+    put_text(writer, "\"");
+    size_t run = 0;
+    for (size_t i = 0; i < count;) {
+        const size_t length = character_length(bytes + i, count - i);
+        if (length > 0 && !is_escaped(bytes[i])) {
+            i += length;
+            continue;
+        }
+        put(writer, text + run, i - run);
+        if (length == 0) {
+            put_text(writer, "\xef\xbf\xbd");
+        } else {
+            put_control(writer, bytes[i]);
+        }
+        run = ++i;
+    }
+    put(writer, text + run, count - run);
+    put_text(writer, "\"");
+}
+
+static void begin_value(kz_json_writer *writer, const char *key) {
+    if (writer->needs_comma) {
+        put_text(writer, ",");
+    }
+    if (key) {
+        put_quoted(writer, key, strlen(key));
+        put_text(writer, ":");
+    }
+    writer->needs_comma = true;
+}
+
+void kz_json_begin_object(kz_json_writer *writer, const char *key) {
+    begin_value(writer, key);
+    put_text(writer, "{");
+    writer->needs_comma = false;
+}
+
+void kz_json_end_object(kz_json_writer *writer) {
+    put_text(writer, "}");
+    writer->needs_comma = true;
+}
+
+void kz_json_begin_array(kz_json_writer *writer, const char *key) {
+    begin_value(writer, key);
+    put_text(writer, "[");
+    writer->needs_comma = false;
+}
+
+void kz_json_end_array(kz_json_writer *writer) {
+    put_text(writer, "]");
+    writer->needs_comma = true;
+}
+
+void kz_json_string_bytes(kz_json_writer *writer, const char *key, const char *text, size_t count) {
+    begin_value(writer, key);
+    put_quoted(writer, text, count);
+}
+
+void kz_json_string(kz_json_writer *writer, const char *key, const char *text) {
+    begin_value(writer, key);
+    if (text) {
+        put_quoted(writer, text, strlen(text));
+    } else {
+        put_text(writer, "null");
+    }
+}
+
+void kz_json_integer(kz_json_writer *writer, const char *key, int64_t value) {
+    char digits[24];
+    snprintf(digits, sizeof digits, "%lld", (long long)value);
+    begin_value(writer, key);
+    put_text(writer, digits);
+}
+
+void kz_json_unsigned(kz_json_writer *writer, const char *key, uint64_t value) {
+    char digits[24];
+    snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+    begin_value(writer, key);
+    put_text(writer, digits);
+}
+
+void kz_json_real(kz_json_writer *writer, const char *key, double value) {
+    char digits[32] = "null";
+    if (isfinite(value)) {
+        // The shortest of the precisions that gives the same number back.
+        for (int precision = 6; precision <= 17; precision++) {
+            snprintf(digits, sizeof digits, "%.*g", precision, value);
+            const double back = strtod(digits, NULL);
+            if (memcmp(&back, &value, sizeof back) == 0) {
+                break;
+            }
+        }
+    }
+    // A caller's locale may write the decimal point as a comma.
+    char *comma = strchr(digits, ',');
+    if (comma) {
+        *comma = '.';
+    }
+    begin_value(writer, key);
+    put_text(writer, digits);
+}
+
+void kz_json_bool(kz_json_writer *writer, const char *key, bool value) {
+    begin_value(writer, key);
+    put_text(writer, value ? "true" : "false");
+}
