@@ -88,6 +88,11 @@ static kazeia_status check_identity(const uint8_t *section, const kz_tokenizer_v
         return kz_fail(KAZEIA_BAD_FILE, "tokenizer: unknown flags 0x%x",
                        (unsigned)(view->flags & ~(uint32_t)KZ_TOKENIZER_FLAG_MASK));
     }
+    const uint32_t bytes_only = KZ_TOKENIZER_NFC | KZ_TOKENIZER_WHOLE_PIECES;
+    if (view->kind != KZ_TOKENIZER_BYTE_BPE && (view->flags & bytes_only) != 0) {
+        return kz_fail(KAZEIA_BAD_FILE, "tokenizer: flags 0x%x belong to kind 1; the kind is %u",
+                       (unsigned)(view->flags & bytes_only), (unsigned)view->kind);
+    }
     return KAZEIA_OK;
 }
 
@@ -118,7 +123,7 @@ static kazeia_status check_counts(const kz_tokenizer_view *view) {
     KZ_TRY(check_count("probes for a merge", view->merge_probe_limit, 0, KZ_PROBE_LIMIT));
     KZ_TRY(check_count("probes for a piece", view->piece_probe_limit, 0, KZ_PROBE_LIMIT));
     KZ_TRY(check_count("special tokens", view->special_count, 0, view->token_count));
-    KZ_TRY(check_count("patterns", view->pattern_count, 0, KZ_PATTERN_LIMIT));
+    KZ_TRY(check_count("patterns", view->pattern_count, 0, is_bytes ? KZ_PATTERN_LIMIT : 0));
     return check_count("bytes of patterns", view->pattern_bytes, 0, KZ_PATTERN_BYTES_LIMIT);
 }
 

@@ -96,7 +96,7 @@ kz_token_kind kz_tokenizer_view_kind(const kz_tokenizer_view *view, uint32_t tok
 // The rank of the merge of (left, right), or KZ_NO_TOKEN.
 uint32_t kz_tokenizer_view_find_merge(const kz_tokenizer_view *view, uint32_t left, uint32_t right);
 // The token that merging may make with exactly these bytes, or KZ_NO_TOKEN: NORMAL ones, for kind 2
-// USER ones too.
+// MERGED_ONLY ones too.
 uint32_t kz_tokenizer_view_find_piece(const kz_tokenizer_view *view, const uint8_t *bytes,
                                       size_t count);
 // The longest CONTROL (when `with_control`) or USER token at the start of `bytes`, or KZ_NO_TOKEN.

@@ -67,10 +67,9 @@ static bool is_special(const kz_tokenizer_token *token) {
 }
 
 static bool is_piece(kz_tokenizer_kind tokenizer, const kz_tokenizer_token *token) {
-    const kz_token_kind kind = kind_of(token);
-    return token->count > 0 &&
-           (kind == KZ_TOKEN_NORMAL ||
-            (tokenizer == KZ_TOKENIZER_SENTENCEPIECE_BPE && kind == KZ_TOKEN_USER));
+    const bool is_merged = tokenizer == KZ_TOKENIZER_SENTENCEPIECE_BPE &&
+                           token->kind == (KZ_TOKEN_USER | KZ_TOKEN_MERGED_ONLY);
+    return token->count > 0 && (kind_of(token) == KZ_TOKEN_NORMAL || is_merged);
 }
 
 static kazeia_status check_token(const kz_tokenizer_builder *builder, uint32_t index) {

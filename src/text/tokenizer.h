@@ -16,7 +16,7 @@
 #include "base/alloc.h"
 #include "format/tokenizer.h"
 
-#define KZ_TOKENIZER_TEXT_BYTES ((size_t)256 * 1024) // room for a text when none is named
+#define KZ_TOKENIZER_TEXT_BYTES ((size_t)128 * 1024) // room for a text when none is named
 
 typedef struct kz_tokenizer kz_tokenizer;
 

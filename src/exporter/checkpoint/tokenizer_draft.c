@@ -20,12 +20,13 @@ struct kz_tokenizer_draft {
     kz_tokenizer_source source;
     kz_tokenizer_token *tokens; // bytes are set by kz_tokenizer_draft_source
     size_t *places;             // [token_count] in `vocabulary`
+    bool *are_merged;           // [token_count] spelled as bytes: halves and results of merges
     kz_text_buffer vocabulary;
     kz_text_buffer scratch; // one token's raw bytes
     kz_text_buffer whole;   // those of both halves of a merge
     kz_tokenizer_merge *merges;
     size_t merge_capacity;
-    uint32_t *slots; // NORMAL tokens by hash
+    uint32_t *slots; // tokens of merges by hash
     size_t slot_count;
     const char *patterns[KZ_PATTERN_LIMIT];
     char *owned_patterns[KZ_PATTERN_LIMIT];
@@ -40,6 +41,8 @@ static kazeia_status allocate_draft(kz_tokenizer_draft *draft, size_t token_coun
     draft->tokens = memory;
     KZ_TRY(kz_alloc(&draft->allocator, token_count, sizeof *draft->places, "tokens", &memory));
     draft->places = memory;
+    KZ_TRY(kz_alloc(&draft->allocator, token_count, sizeof *draft->are_merged, "tokens", &memory));
+    draft->are_merged = memory;
     for (size_t i = 0; i < token_count; i++) {
         draft->tokens[i].kind = KZ_TOKEN_UNUSED;
     }
@@ -85,6 +88,7 @@ void kz_tokenizer_draft_destroy(kz_tokenizer_draft *draft) {
     kz_text_buffer_clear(&draft->whole);
     kz_free(&own, draft->tokens);
     kz_free(&own, draft->places);
+    kz_free(&own, draft->are_merged);
     kz_free(&own, draft->merges);
     kz_free(&own, draft->slots);
     kz_free(&own, draft);
@@ -186,6 +190,7 @@ kazeia_status kz_tokenizer_draft_set_token(kz_tokenizer_draft *draft, size_t id,
     }
     bool is_spelled = false;
     KZ_TRY(undo_spelling(draft, text, count, spelling, &is_spelled));
+    draft->are_merged[id] = is_spelled && spelling == KZ_SPELLED_BYTES;
     if (!is_spelled) {
         kind = KZ_TOKEN_UNUSED;
         KZ_TRY(undo_spelling(draft, text, count, KZ_SPELLED_RAW, &is_spelled));
@@ -203,7 +208,7 @@ static bool has_bytes(const kz_tokenizer_draft *draft, uint32_t id, const char *
            memcmp(draft->vocabulary.bytes + draft->places[id], bytes, count) == 0;
 }
 
-// The slot of a NORMAL token with these bytes, or the free one where it would go.
+// The slot of a token of merges with these bytes, or the free one where it would go.
 static uint32_t *find_slot(const kz_tokenizer_draft *draft, const char *bytes, size_t count) {
     size_t slot = (size_t)kz_tokenizer_piece_hash((const uint8_t *)bytes, count);
     for (;; slot++) {
@@ -225,7 +230,7 @@ static kazeia_status index_tokens(kz_tokenizer_draft *draft) {
     draft->slots = memory;
     memset(draft->slots, 0xff, draft->slot_count * sizeof *draft->slots);
     for (uint32_t i = 0; i < draft->source.token_count; i++) {
-        if (draft->tokens[i].kind == KZ_TOKEN_NORMAL) {
+        if (draft->are_merged[i]) {
             uint32_t *slot = find_slot(draft, draft->vocabulary.bytes + draft->places[i],
                                        draft->tokens[i].count);
             *slot = *slot == KZ_NO_TOKEN ? i : *slot;

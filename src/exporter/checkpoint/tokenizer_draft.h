@@ -23,8 +23,8 @@ KAZEIA_MUST_CHECK kazeia_status kz_tokenizer_draft_create(kz_tokenizer_kind kind
                                                           kz_tokenizer_draft **out_draft);
 void kz_tokenizer_draft_destroy(kz_tokenizer_draft *draft);
 
-// Sets token `id`. `kind` holds kz_token_kind and bits. A NORMAL token whose spelling is not what
-// `spelling` allows keeps its text and becomes UNUSED: merging cannot make it.
+// Sets token `id`. `kind` holds kz_token_kind and bits. A token whose text is not what `spelling`
+// allows keeps it and becomes UNUSED: merging cannot make it.
 KAZEIA_MUST_CHECK kazeia_status kz_tokenizer_draft_set_token(kz_tokenizer_draft *draft, size_t id,
                                                              const char *text, size_t count,
                                                              kz_token_spelling spelling,

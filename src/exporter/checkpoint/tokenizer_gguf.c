@@ -14,12 +14,32 @@ static const uint8_t KINDS[] = {KZ_TOKEN_UNUSED,  KZ_TOKEN_NORMAL, KZ_TOKEN_UNKN
                                 KZ_TOKEN_CONTROL, KZ_TOKEN_USER,   KZ_TOKEN_UNUSED,
                                 KZ_TOKEN_BYTE};
 
+#define GGUF_NORMAL 1
+
 typedef struct gguf_token {
     const char *text;
     size_t count;
     uint8_t kind;
+    bool is_text; // spelled as text is, and perhaps a half of merges
     float score;
 } gguf_token;
+
+// Texts that end a turn or a document in the model families that GGUF carries. Converters often
+// mark them as user-defined, which would let a user end his own turn; they are control tokens,
+// whatever the file says (llama.cpp overrides the same way).
+static const char *const ENDS[] = {
+    "</s>",       "<eos>",           "<|eot_id|>",        "<|im_end|>", "<|end|>",
+    "<|return|>", "<end_of_turn>",   "<|endoftext|>",     "<|eom_id|>", "<EOT>",
+    "_<EOT>",     "<|end_of_text|>", "<end_of_utterance>"};
+
+static bool is_end(const gguf_token *token) {
+    for (size_t i = 0; i < sizeof ENDS / sizeof ENDS[0]; i++) {
+        if (strlen(ENDS[i]) == token->count && memcmp(ENDS[i], token->text, token->count) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static kazeia_status read_token(const kz_checkpoint *checkpoint, size_t index,
                                 gguf_token *out_token) {
@@ -38,7 +58,8 @@ static kazeia_status read_token(const kz_checkpoint *checkpoint, size_t index,
                        (long long)type);
     }
     (void)kz_checkpoint_array_real(checkpoint, KEY("scores"), index, &score);
-    out_token->kind = KINDS[type];
+    out_token->kind = is_end(out_token) ? KZ_TOKEN_CONTROL : KINDS[type];
+    out_token->is_text = type == GGUF_NORMAL;
     out_token->score = (float)score;
     return KAZEIA_OK;
 }
@@ -54,13 +75,12 @@ static bool holds_mark(const gguf_token *token) {
 
 static kz_token_spelling spelling_of(kz_tokenizer_kind tokenizer, const gguf_token *token) {
     if (tokenizer == KZ_TOKENIZER_BYTE_BPE) {
-        return token->kind == KZ_TOKEN_NORMAL ? KZ_SPELLED_BYTES : KZ_SPELLED_RAW;
+        return token->is_text ? KZ_SPELLED_BYTES : KZ_SPELLED_RAW;
     }
     if (token->kind == KZ_TOKEN_BYTE) {
         return KZ_SPELLED_HEX;
     }
-    const bool is_text = token->kind == KZ_TOKEN_NORMAL || token->kind == KZ_TOKEN_USER;
-    return is_text ? KZ_SPELLED_MARKS : KZ_SPELLED_RAW;
+    return token->is_text || token->kind == KZ_TOKEN_USER ? KZ_SPELLED_MARKS : KZ_SPELLED_RAW;
 }
 
 static kazeia_status add_tokens(kz_tokenizer_draft *draft, const kz_checkpoint *checkpoint) {

@@ -95,6 +95,13 @@ static kazeia_status translate_escape(char letter, bool in_class, const char **o
     return KAZEIA_OK;
 }
 
+// \p{L} and \x{85} count with their braces.
+static size_t escape_length(const char *at) {
+    const bool has_braces = strchr("pPx", at[1]) != NULL && at[2] == '{';
+    const char *end = has_braces ? strchr(at, '}') : NULL;
+    return end != NULL ? (size_t)(end - at) + 1 : 2;
+}
+
 static kazeia_status refuse_construct(const char *at, bool in_class) {
     const bool is_nested = in_class && (at[0] == '[' || (at[0] == '&' && at[1] == '&'));
     const bool is_greedy_pair = !in_class && at[0] == '}' && at[1] == '+';
@@ -110,12 +117,13 @@ kazeia_status kz_translate_pattern(const char *pattern, kz_text_buffer *out) {
         if (*at == '\\') {
             const char *text = NULL;
             KZ_TRY(translate_escape(at[1], in_class, &text));
+            const size_t length = escape_length(at);
             if (text != NULL) {
                 KZ_TRY(kz_text_buffer_append_string(out, text));
             } else {
-                KZ_TRY(kz_text_buffer_append(out, at, 2));
+                KZ_TRY(kz_text_buffer_append(out, at, length));
             }
-            at++;
+            at += length - 1;
             continue;
         }
         KZ_TRY(refuse_construct(at, in_class));
