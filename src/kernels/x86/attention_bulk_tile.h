@@ -4,7 +4,8 @@
 // attention_full. Keys of a chunk of rows are transposed into panels [head_dim][16 rows], values
 // into panels [row][16 elements], as floats; scores and sums are then f32_tile products, with a
 // running softmax between them (the blocking of FlashAttention, Dao et al. 2022). Consecutive
-// tokens of one sequence share the chunk; what a token may not see gets the weight 0.
+// tokens of one sequence share the chunk; what a token may not see gets the
+// weight 0 (so a value that is not finite may show in earlier tokens of the same call).
 #define BULK_ROWS 256                  // rows of a chunk, at most
 #define BULK_HEAD_DIM 256              // larger heads run the order-exact kernel
 #define BULK_STATES 4096               // tokens x query heads whose softmax is kept at once

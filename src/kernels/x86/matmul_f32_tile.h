@@ -3,7 +3,13 @@
 // in: matmul_tile.h included before. out: the matmul_f32_* kernels and f32_tile, which attention
 // uses too. A tile keeps SIMD_F32_PANELS panels x SIMD_F32_TOKENS tokens of sums in registers over
 // all of k; each sum is one chain of fused multiply-adds with k ascending.
+#include <string.h>
+
 #include "format/quant.h"
+
+// Rows that lie a multiple of 1 KB apart compete for few sets of the first cache: a full tile of
+// such rows works on copies of this many columns (even, as bf16 pairs need).
+#define F32_STRETCH 256
 
 SIMD_INLINE vfloat load_weights(kz_type type, const char *panel, size_t k) {
     if (type == KZ_F32) {
@@ -36,6 +42,40 @@ SIMD_INLINE void f32_step(kz_type type, int panels, int tokens, const float *con
     }
 }
 
+// `count` steps of k from the first of `rows` and `weights`.
+SIMD_INLINE void f32_steps(kz_type type, int panels, int tokens, const float *const rows[],
+                           const char *weights, size_t panel_bytes, size_t count,
+                           vfloat sums[][SIMD_F32_TOKENS]) {
+    size_t k = 0;
+    for (; k + 2 <= count; k += 2) {
+        f32_step(type, panels, tokens, rows, weights, panel_bytes, k, sums);
+        f32_step(type, panels, tokens, rows, weights, panel_bytes, k + 1, sums);
+    }
+    if (k < count) {
+        f32_step(type, panels, tokens, rows, weights, panel_bytes, k, sums);
+    }
+}
+
+// f32_steps over all of `columns`, a stretch at a time, on copies of the rows' stretches.
+SIMD_INLINE void f32_stretches(kz_type type, int panels, int tokens, const float *const rows[],
+                               const char *weights, size_t panel_bytes, size_t columns,
+                               vfloat sums[][SIMD_F32_TOKENS]) {
+    float copies[SIMD_F32_TOKENS][F32_STRETCH + 16];
+    const float *copied[SIMD_F32_TOKENS];
+    const size_t weight_bytes = type == KZ_F32 ? 4 : 2;
+    for (size_t k = 0; k < columns; k += F32_STRETCH) {
+        const size_t count = columns - k < F32_STRETCH ? columns - k : F32_STRETCH;
+        SIMD_UNROLL
+        for (int t = 0; t < tokens; t++) {
+            memcpy(copies[t], rows[t] + k, count * sizeof(float));
+            copied[t] = copies[t];
+        }
+        f32_steps(type, panels, tokens, copied, weights + k * KZ_PANEL_ROWS * weight_bytes,
+                  panel_bytes, count, sums);
+    }
+}
+
+// sums[p][t] += all of x[t] times panel p.
 SIMD_INLINE void f32_tile(kz_type type, int panels, int tokens, const void *x, size_t x_stride,
                           const char *weights, size_t panel_bytes, size_t columns,
                           vfloat sums[][SIMD_F32_TOKENS]) {
@@ -44,13 +84,10 @@ SIMD_INLINE void f32_tile(kz_type type, int panels, int tokens, const void *x, s
     for (int t = 0; t < tokens; t++) {
         rows[t] = (const float *)((const char *)x + (size_t)t * x_stride);
     }
-    size_t k = 0;
-    for (; k + 2 <= columns; k += 2) {
-        f32_step(type, panels, tokens, rows, weights, panel_bytes, k, sums);
-        f32_step(type, panels, tokens, rows, weights, panel_bytes, k + 1, sums);
-    }
-    if (k < columns) {
-        f32_step(type, panels, tokens, rows, weights, panel_bytes, k, sums);
+    if (tokens == SIMD_F32_TOKENS && x_stride % 1024 == 0 && columns > F32_STRETCH) {
+        f32_stretches(type, panels, tokens, rows, weights, panel_bytes, columns, sums);
+    } else {
+        f32_steps(type, panels, tokens, rows, weights, panel_bytes, columns, sums);
     }
 }
 
