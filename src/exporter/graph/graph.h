@@ -1,0 +1,157 @@
+// graph.h: a program being built: weights still in the checkpoint, states, metadata, methods.
+//
+// Model definitions call the functions below; each adds one value or instruction and gives its
+// number. The first failure is kept in the graph and later calls do nothing, so that a definition
+// reads as the model does; kz_graph_status is asked once at the end. Instructions and values are
+// the format's own structs: passes edit them in place until they are written.
+#ifndef KZ_EXPORTER_GRAPH_GRAPH_H
+#define KZ_EXPORTER_GRAPH_GRAPH_H
+
+#include "exporter/checkpoint/checkpoint.h"
+#include "exporter/graph/bump.h"
+#include "format/program.h"
+
+#define KZ_PIECE_LIMIT 3
+
+// Rows of a matrix, or elements of a vector (rank 1), that come from one place. Pieces follow one
+// another.
+typedef struct kz_weight_piece {
+    const kz_checkpoint_tensor *tensor; // or NULL:
+    const float *constant;              // [row_count][columns], graph memory; NULL: zeros
+    uint64_t first_row;                 // in `tensor`
+    uint64_t row_count;                 // vectors: elements
+} kz_weight_piece;
+
+typedef enum kz_weight_shape {
+    KZ_WEIGHT_PLAIN, // rows as they are
+    KZ_WEIGHT_CONV,  // row [channels][kernel] becomes [kernel][channels], as UNFOLD lays out x
+} kz_weight_shape;
+
+typedef struct kz_graph_weight {
+    const char *name;
+    bool is_matrix;  // KZ_TILE16, format chosen by recipe; else KZ_ROWS f32
+    bool is_precise; // a matrix that q4 and q8 leave in f32 (positions, a first convolution)
+    uint32_t rank;   // of the tensor: 1 or 2
+    uint64_t rows, columns;
+    kz_weight_piece pieces[KZ_PIECE_LIMIT];
+    uint32_t piece_count;
+    kz_weight_shape shape;
+    uint32_t kernel; // KZ_WEIGHT_CONV
+    kz_type type;    // set by the formats pass
+} kz_graph_weight;
+
+typedef struct kz_graph kz_graph;
+
+typedef struct kz_graph_method {
+    kz_graph *graph;
+    const char *name;
+    kz_symbol symbols[KZ_SYMBOL_LIMIT];
+    uint32_t symbol_count;
+    kz_value *values;
+    size_t value_count, value_capacity;
+    kz_instruction *instructions;
+    size_t instruction_count, instruction_capacity;
+    uint32_t inputs[16], outputs[8];
+    uint32_t input_count, output_count;
+    uint64_t arena_bytes; // set by the plan_memory pass
+} kz_graph_method;
+
+#define KZ_GRAPH_METHOD_LIMIT 16
+
+struct kz_graph {
+    kz_bump memory;
+    kazeia_status status;
+    kz_graph_weight *weights;
+    size_t weight_count, weight_capacity;
+    kz_state *states;
+    size_t state_count, state_capacity;
+    kz_metadata *metadata;
+    size_t metadata_count, metadata_capacity;
+    kz_graph_method methods[KZ_GRAPH_METHOD_LIMIT];
+    size_t method_count;
+    kz_bytes tokenizer, chat_template;
+};
+
+void kz_graph_init(kz_graph *graph, const kazeia_allocator *allocator);
+void kz_graph_clear(kz_graph *graph);
+kazeia_status kz_graph_status(const kz_graph *graph);
+// Keeps the first failure.
+void kz_graph_note(kz_graph *graph, kazeia_status status);
+
+// --- Program-wide -------------------------------------------------------------------------------
+void kz_graph_set_integer(kz_graph *graph, const char *key, int64_t value);
+void kz_graph_set_string(kz_graph *graph, const char *key, const char *value); // NULL: left out
+void kz_graph_set_integers(kz_graph *graph, const char *key, const int64_t *values, size_t count);
+void kz_graph_set_strings(kz_graph *graph, const char *key, const char *const *values,
+                          size_t count);
+// A name in graph memory, formatted.
+const char *kz_graph_name(kz_graph *graph, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+// Adds a weight (copied) or a state; gives its number.
+uint32_t kz_graph_add_weight(kz_graph *graph, const kz_graph_weight *weight);
+uint32_t kz_graph_add_state(kz_graph *graph, const kz_state *state);
+
+// --- One method ---------------------------------------------------------------------------------
+// NULL after a failure; the functions below take NULL and do nothing.
+kz_graph_method *kz_graph_add_method(kz_graph *graph, const char *name);
+kz_dim kz_method_symbol(kz_graph_method *method, const char *name, uint32_t maximum);
+
+// limit: for KZ_I32 (format/program.h); ignored for f32.
+uint32_t kz_method_input(kz_graph_method *method, const char *name, kz_type type, uint32_t limit,
+                         uint32_t rank, kz_dim first, kz_dim second);
+uint32_t kz_method_output(kz_graph_method *method, const char *name, kz_dim rows, uint32_t columns);
+uint32_t kz_method_weight(kz_graph_method *method, uint32_t weight);
+uint32_t kz_method_state(kz_graph_method *method, uint32_t state);
+// Fresh f32 rows in the arena.
+uint32_t kz_method_rows(kz_graph_method *method, kz_dim rows, uint32_t columns);
+uint32_t kz_method_view(kz_graph_method *method, uint32_t value, uint32_t column, uint32_t columns);
+// The first dimension and the constant second one of a value.
+kz_dim kz_method_rows_of(const kz_graph_method *method, uint32_t value);
+uint32_t kz_method_columns_of(const kz_graph_method *method, uint32_t value);
+
+// Ops. Weights and states are given by their graph numbers, results are value numbers. `out`
+// KZ_NO_VALUE makes fresh rows; else that value is written (in place where format/ops.def allows).
+uint32_t kz_node_embed(kz_graph_method *method, uint32_t tokens, uint32_t table, float scale);
+uint32_t kz_node_add(kz_graph_method *method, uint32_t a, uint32_t b, uint32_t out);
+uint32_t kz_node_rms_norm(kz_graph_method *method, uint32_t x, uint32_t weight, float epsilon,
+                          uint32_t out);
+uint32_t kz_node_layer_norm(kz_graph_method *method, uint32_t x, uint32_t weight, uint32_t bias,
+                            float epsilon, uint32_t out);
+
+typedef struct kz_linear_options {
+    uint32_t bias;     // weight number or KZ_NO_VALUE
+    uint32_t residual; // value or KZ_NO_VALUE
+    uint32_t out;      // value or KZ_NO_VALUE
+    kz_activation activation;
+} kz_linear_options;
+#define KZ_LINEAR_PLAIN \
+    ((kz_linear_options){KZ_NO_VALUE, KZ_NO_VALUE, KZ_NO_VALUE, KZ_ACTIVATION_NONE})
+uint32_t kz_node_linear(kz_graph_method *method, uint32_t x, uint32_t weight,
+                        const kz_linear_options *options);
+
+void kz_node_rope(kz_graph_method *method, uint32_t x, uint32_t positions, uint32_t inv_freq,
+                  uint32_t head_dim, uint32_t rotary, bool is_interleaved);
+void kz_node_cache_write(kz_graph_method *method, uint32_t x, uint32_t table, uint32_t sequences,
+                         uint32_t positions, uint32_t state);
+
+typedef struct kz_attention_options {
+    uint32_t keys, values;                // states
+    uint32_t table, sequences, positions; // inputs
+    uint32_t heads, window;
+    float scale;
+} kz_attention_options;
+uint32_t kz_node_attention(kz_graph_method *method, uint32_t q,
+                           const kz_attention_options *options);
+uint32_t kz_node_attention_full(kz_graph_method *method, uint32_t q, uint32_t k, uint32_t v,
+                                uint32_t heads, float scale);
+uint32_t kz_node_unfold(kz_graph_method *method, uint32_t x, uint32_t kernel, uint32_t stride,
+                        uint32_t padding);
+uint32_t kz_node_gate(kz_graph_method *method, uint32_t x, kz_activation activation);
+
+// --- The finished description -------------------------------------------------------------------
+// Fills tensors from weights (types chosen, places not) and gathers all tables; `out_description`
+// points into graph memory.
+KAZEIA_MUST_CHECK kazeia_status kz_graph_describe(kz_graph *graph,
+                                                  kz_program_description *out_description);
+
+#endif

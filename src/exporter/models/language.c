@@ -1,0 +1,219 @@
+// language.c: what all definitions of language models share.
+//   in   shapes, a checkpoint's metadata and tokenizer files
+//   out  inputs, the logits method, metadata, tokenizer, template and stop tokens
+#include "exporter/models/language.h"
+
+#include <string.h>
+
+#include "exporter/checkpoint/tokenizer_files.h"
+#include "exporter/models/templates.h"
+#include "exporter/models/whisper.h"
+#include "format/tokenizer.h"
+
+#define STOP_TOKEN_LIMIT 16
+
+kz_language_inputs kz_language_add_inputs(kz_graph_method *method, uint32_t token_limit,
+                                          uint32_t vocabulary, uint32_t context, uint32_t rows) {
+    const kz_dim tokens = kz_method_symbol(method, "tokens", token_limit);
+    const kz_dim sequences = kz_method_symbol(method, "sequences", KZ_LANGUAGE_SEQUENCES);
+    const kz_dim one = kz_dim_constant(1);
+    kz_language_inputs inputs = {.token_count = tokens};
+    inputs.tokens = kz_method_input(method, "tokens", KZ_I32, vocabulary, 1, tokens, one);
+    inputs.positions = kz_method_input(method, "positions", KZ_I32, context, 1, tokens, one);
+    inputs.sequences =
+        kz_method_input(method, "sequences", KZ_I32, KZ_LANGUAGE_SEQUENCES, 1, tokens, one);
+    inputs.row_table =
+        kz_method_input(method, "row_table", KZ_I32, rows, 2, sequences, kz_dim_constant(context));
+    return inputs;
+}
+
+void kz_language_add_logits(kz_graph *graph, uint32_t head, uint32_t hidden, uint32_t vocabulary) {
+    kz_graph_method *method = kz_graph_add_method(graph, "logits");
+    const kz_dim rows = kz_method_symbol(method, "rows", KZ_LANGUAGE_LOGITS_ROWS);
+    const uint32_t x =
+        kz_method_input(method, "hidden", KZ_F32, 0, 2, rows, kz_dim_constant(hidden));
+    kz_linear_options options = KZ_LINEAR_PLAIN;
+    options.out = kz_method_output(method, "logits", rows, vocabulary);
+    (void)kz_node_linear(method, x, head, &options);
+}
+
+void kz_language_add_metadata(kz_graph *graph, const kz_language_metadata *metadata) {
+    kz_graph_set_string(graph, "ability", "chat");
+    kz_graph_set_integer(graph, "model.hidden", metadata->hidden);
+    kz_graph_set_integer(graph, "model.vocabulary", metadata->vocabulary);
+    kz_graph_set_integer(graph, "model.context", metadata->context);
+    kz_graph_set_integer(graph, "model.sequences", KZ_LANGUAGE_SEQUENCES);
+    kz_graph_set_string(graph, "chat.mode", metadata->is_hybrid ? "hybrid" : "kv");
+}
+
+kazeia_status kz_language_choose_context(uint32_t wished, int64_t model_context,
+                                         int64_t *out_context) {
+    if (wished > model_context) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "context: %u asked for, the model has %lld positions",
+                       wished, (long long)model_context);
+    }
+    const int64_t otherwise =
+        model_context < KZ_LANGUAGE_DEFAULT_CONTEXT ? model_context : KZ_LANGUAGE_DEFAULT_CONTEXT;
+    *out_context = wished ? (int64_t)wished : otherwise;
+    return KAZEIA_OK;
+}
+
+void kz_model_add_general(const kz_checkpoint *checkpoint, kz_graph *graph) {
+    kz_graph_set_string(graph, "general.architecture", kz_checkpoint_architecture(checkpoint));
+    static const char *const keys[] = {"general.name", "general.license", "general.source.url"};
+    static const char *const names[] = {"general.name", "general.license", "general.source"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        kz_graph_set_string(graph, names[i], kz_checkpoint_string(checkpoint, keys[i]));
+    }
+    kz_graph_set_string(graph, "general.checkpoint",
+                        kz_checkpoint_kind_name(kz_checkpoint_kind_of(checkpoint)));
+}
+
+// The draft of whatever tokenizer files there are; NULL when there are none.
+static kazeia_status draft_tokenizer(kz_checkpoint *checkpoint, const kazeia_allocator *allocator,
+                                     kz_tokenizer_draft **out_draft) {
+    *out_draft = NULL;
+    if (kz_checkpoint_kind_of(checkpoint) == KZ_CHECKPOINT_GGUF) {
+        return kz_tokenizer_from_gguf(checkpoint, allocator, out_draft);
+    }
+    if (kz_checkpoint_kind_of(checkpoint) == KZ_CHECKPOINT_WHISPER_GGML) {
+        return kz_whisper_draft_vocabulary(checkpoint, allocator, out_draft);
+    }
+    const json_t *root = NULL;
+    KZ_TRY(kz_checkpoint_json(checkpoint, "tokenizer.json", &root));
+    return root ? kz_tokenizer_from_json(root, allocator, out_draft) : KAZEIA_OK;
+}
+
+static kazeia_status keep_section(kz_graph *graph, const uint8_t *bytes, size_t count) {
+    uint8_t *copy = NULL;
+    KZ_TRY(kz_bump_take(&graph->memory, count, 1, (void **)&copy));
+    memcpy(copy, bytes, count);
+    graph->tokenizer = (kz_bytes){copy, count};
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_model_add_tokenizer(kz_checkpoint *checkpoint, kz_graph *graph,
+                                     uint32_t vocabulary) {
+    const kazeia_allocator *allocator = &graph->memory.allocator;
+    kz_tokenizer_draft *draft = NULL;
+    KZ_TRY(draft_tokenizer(checkpoint, allocator, &draft));
+    if (!draft) {
+        return KAZEIA_OK;
+    }
+    const uint32_t token_count = kz_tokenizer_draft_source(draft)->token_count;
+    uint8_t *section = NULL;
+    size_t count = 0;
+    kazeia_status status = kz_tokenizer_draft_build(draft, &section, &count);
+    kz_tokenizer_draft_destroy(draft);
+    if (status == KAZEIA_OK) {
+        status = keep_section(graph, section, count);
+        kz_free_aligned(allocator, section);
+    }
+    if (status == KAZEIA_OK && token_count > vocabulary) {
+        status = kz_fail(KAZEIA_BAD_FILE, "%s: the tokenizer has %u tokens, the embedding %u rows",
+                         kz_checkpoint_path(checkpoint), token_count, vocabulary);
+    }
+    return status;
+}
+
+// --- Stop tokens --------------------------------------------------------------------------------
+
+typedef struct stop_list {
+    int64_t tokens[STOP_TOKEN_LIMIT];
+    size_t count;
+    int64_t vocabulary;
+} stop_list;
+
+static void add_stop(stop_list *list, int64_t token) {
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->tokens[i] == token) {
+            return;
+        }
+    }
+    if (token >= 0 && token < list->vocabulary && list->count < STOP_TOKEN_LIMIT) {
+        list->tokens[list->count++] = token;
+    }
+}
+
+static void add_gguf_stops(const kz_checkpoint *checkpoint, stop_list *list) {
+    static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
+                                       "tokenizer.ggml.eom_token_id"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        int64_t token = 0;
+        if (kz_checkpoint_integer(checkpoint, keys[i], &token)) {
+            add_stop(list, token);
+        }
+    }
+}
+
+static kazeia_status add_json_stops(kz_checkpoint *checkpoint, const char *file, stop_list *list) {
+    const json_t *root = NULL;
+    KZ_TRY(kz_checkpoint_json(checkpoint, file, &root));
+    const json_t *ids = json_object_get(root, "eos_token_id");
+    if (json_is_integer(ids)) {
+        add_stop(list, (int64_t)json_integer_value(ids));
+    }
+    size_t index = 0;
+    const json_t *id = NULL;
+    json_array_foreach(ids, index, id) {
+        if (json_is_integer(id)) {
+            add_stop(list, (int64_t)json_integer_value(id));
+        }
+    }
+    return KAZEIA_OK;
+}
+
+// Tokens that end a turn in every family that has them, whatever the metadata forgets.
+static kazeia_status add_known_stops(const kz_graph *graph, stop_list *list) {
+    static const char *const known[] = {"<|im_end|>",      "<|endoftext|>", "<|eot_id|>",
+                                        "<|end_of_text|>", "<end_of_turn>", "</s>"};
+    if (!graph->tokenizer.count) {
+        return KAZEIA_OK;
+    }
+    kz_tokenizer_view view;
+    KZ_TRY(kz_tokenizer_view_open(&graph->tokenizer, &view));
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const size_t length = strlen(known[i]);
+        const uint32_t token =
+            kz_tokenizer_view_match_special(&view, (const uint8_t *)known[i], length, true);
+        if (token != KZ_NO_TOKEN && kz_tokenizer_view_token(&view, token).count == length &&
+            kz_tokenizer_view_kind(&view, token) == KZ_TOKEN_CONTROL) {
+            add_stop(list, token);
+        }
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status add_stops(kz_checkpoint *checkpoint, kz_graph *graph, uint32_t vocabulary) {
+    stop_list list = {.vocabulary = vocabulary};
+    add_gguf_stops(checkpoint, &list);
+    KZ_TRY(add_json_stops(checkpoint, "generation_config.json", &list));
+    KZ_TRY(add_json_stops(checkpoint, "config.json", &list));
+    KZ_TRY(add_known_stops(graph, &list));
+    kz_graph_set_integers(graph, "chat.stop_tokens", list.tokens, list.count);
+    return KAZEIA_OK;
+}
+
+// --- Chat template ------------------------------------------------------------------------------
+
+static kazeia_status find_template(kz_checkpoint *checkpoint, const char **out_text) {
+    *out_text = kz_checkpoint_string(checkpoint, "tokenizer.chat_template");
+    if (*out_text) {
+        return KAZEIA_OK;
+    }
+    const json_t *config = NULL;
+    KZ_TRY(kz_checkpoint_json(checkpoint, "tokenizer_config.json", &config));
+    const json_t *text = json_object_get(config, "chat_template");
+    *out_text = json_is_string(text) ? json_string_value(text) : NULL;
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_language_add_text(kz_checkpoint *checkpoint, kz_graph *graph,
+                                   uint32_t vocabulary) {
+    kz_model_add_general(checkpoint, graph);
+    KZ_TRY(kz_model_add_tokenizer(checkpoint, graph, vocabulary));
+    KZ_TRY(add_stops(checkpoint, graph, vocabulary));
+    const char *text = NULL;
+    KZ_TRY(find_template(checkpoint, &text));
+    return text ? kz_template_compile(text, graph) : KAZEIA_OK;
+}

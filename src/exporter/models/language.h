@@ -1,0 +1,46 @@
+// language.h: what all definitions of language models share (docs/abilities.md, "chat").
+#ifndef KZ_EXPORTER_MODELS_LANGUAGE_H
+#define KZ_EXPORTER_MODELS_LANGUAGE_H
+
+#include "exporter/models/model.h"
+
+#define KZ_LANGUAGE_PREFILL_TOKENS 512u // tokens of one bulk call
+#define KZ_LANGUAGE_STEP_TOKENS 16u     // calls of up to this many do not depend on their number
+#define KZ_LANGUAGE_LOGITS_ROWS 64u
+#define KZ_LANGUAGE_SEQUENCES 32u
+#define KZ_LANGUAGE_DEFAULT_CONTEXT 4096
+
+typedef struct kz_language_inputs {
+    kz_dim token_count;
+    uint32_t tokens, positions, sequences, row_table;
+} kz_language_inputs;
+
+// Symbols "tokens" and "sequences" and the four inputs of a forward method. `rows`: of the caches.
+kz_language_inputs kz_language_add_inputs(kz_graph_method *method, uint32_t token_limit,
+                                          uint32_t vocabulary, uint32_t context, uint32_t rows);
+
+// The method "logits" over the matrix `head`.
+void kz_language_add_logits(kz_graph *graph, uint32_t head, uint32_t hidden, uint32_t vocabulary);
+
+typedef struct kz_language_metadata {
+    int64_t hidden, vocabulary, context;
+    bool is_hybrid;
+} kz_language_metadata;
+
+void kz_language_add_metadata(kz_graph *graph, const kz_language_metadata *metadata);
+
+// The wished context (0: min(the model's, 4096)); BAD_ARGUMENT when it is more than the model's.
+KAZEIA_MUST_CHECK kazeia_status kz_language_choose_context(uint32_t wished, int64_t model_context,
+                                                           int64_t *out_context);
+
+// Tokenizer section, chat template section, stop tokens and general metadata.
+KAZEIA_MUST_CHECK kazeia_status kz_language_add_text(kz_checkpoint *checkpoint, kz_graph *graph,
+                                                     uint32_t vocabulary);
+
+// General metadata (name, architecture, license, source) of any checkpoint.
+void kz_model_add_general(const kz_checkpoint *checkpoint, kz_graph *graph);
+// The tokenizer section of any checkpoint; nothing when it has no tokenizer files.
+KAZEIA_MUST_CHECK kazeia_status kz_model_add_tokenizer(kz_checkpoint *checkpoint, kz_graph *graph,
+                                                       uint32_t vocabulary);
+
+#endif

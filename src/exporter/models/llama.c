@@ -1,0 +1,403 @@
+// llama.c: Llama and its kin (SmolLM2): RMSNorm, rotary positions, grouped queries, gated MLP.
+//   in   a GGUF file or a Hugging Face folder of architecture "llama"
+//   out  the graph of docs/abilities.md "chat"
+// GGUF stores q and k rows in an order in which the rotated pairs are neighbours; Hugging Face's
+// are half a head apart. Both are kept as they are and the rotation is told which.
+#include <math.h>
+#include <string.h>
+
+#include "exporter/models/language.h"
+#include "exporter/models/model.h"
+
+typedef struct llama_names {
+    const char *embedding, *final_norm, *head;
+    const char *attention_norm, *q, *k, *v, *output;
+    const char *mlp_norm, *gate, *up, *down;
+} llama_names;
+
+static const llama_names gguf_names = {
+    .embedding = "token_embd.weight",
+    .final_norm = "output_norm.weight",
+    .head = "output.weight",
+    .attention_norm = "blk.#.attn_norm.weight",
+    .q = "blk.#.attn_q.weight",
+    .k = "blk.#.attn_k.weight",
+    .v = "blk.#.attn_v.weight",
+    .output = "blk.#.attn_output.weight",
+    .mlp_norm = "blk.#.ffn_norm.weight",
+    .gate = "blk.#.ffn_gate.weight",
+    .up = "blk.#.ffn_up.weight",
+    .down = "blk.#.ffn_down.weight",
+};
+
+static const llama_names hugging_face_names = {
+    .embedding = "model.embed_tokens.weight",
+    .final_norm = "model.norm.weight",
+    .head = "lm_head.weight",
+    .attention_norm = "model.layers.#.input_layernorm.weight",
+    .q = "model.layers.#.self_attn.q_proj.weight",
+    .k = "model.layers.#.self_attn.k_proj.weight",
+    .v = "model.layers.#.self_attn.v_proj.weight",
+    .output = "model.layers.#.self_attn.o_proj.weight",
+    .mlp_norm = "model.layers.#.post_attention_layernorm.weight",
+    .gate = "model.layers.#.mlp.gate_proj.weight",
+    .up = "model.layers.#.mlp.up_proj.weight",
+    .down = "model.layers.#.mlp.down_proj.weight",
+};
+
+typedef struct llama {
+    kz_checkpoint *checkpoint;
+    const kz_model_options *options;
+    kz_graph *graph;
+    const llama_names *names;
+    int64_t layers, hidden, mlp, heads, kv_heads, head_dim, rotary, vocabulary, context;
+    double theta, epsilon;
+    bool is_interleaved;
+    uint32_t embedding, head, final_norm, inv_freq;
+} llama;
+
+typedef struct llama_layer {
+    uint32_t attention_norm, mlp_norm;
+    uint32_t qkv[3]; // one joined matrix in [0], or three
+    bool is_qkv_joined;
+    uint32_t output;
+    uint32_t gate_up[2];
+    bool is_gate_up_joined;
+    uint32_t down;
+    uint32_t keys, values;
+} llama_layer;
+
+#define LAYER_LIMIT 512
+
+// --- Shape --------------------------------------------------------------------------------------
+
+static kazeia_status require_gguf(const llama *model, const char *key, int64_t maximum,
+                                  int64_t *out_value) {
+    if (!kz_checkpoint_integer(model->checkpoint, key, out_value)) {
+        return kz_fail(KAZEIA_BAD_FILE, "%s: no integer '%s'",
+                       kz_checkpoint_path(model->checkpoint), key);
+    }
+    if (*out_value < 1 || *out_value > maximum) {
+        return kz_fail(KAZEIA_BAD_FILE, "%s: '%s' is %lld, expected 1 to %lld",
+                       kz_checkpoint_path(model->checkpoint), key, (long long)*out_value,
+                       (long long)maximum);
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status read_gguf_shape(llama *model) {
+    const kz_checkpoint *checkpoint = model->checkpoint;
+    KZ_TRY(require_gguf(model, "llama.block_count", LAYER_LIMIT, &model->layers));
+    KZ_TRY(require_gguf(model, "llama.embedding_length", 65536, &model->hidden));
+    KZ_TRY(require_gguf(model, "llama.feed_forward_length", 65536, &model->mlp));
+    KZ_TRY(require_gguf(model, "llama.attention.head_count", 1024, &model->heads));
+    KZ_TRY(require_gguf(model, "llama.context_length", 1 << 24, &model->context));
+    model->kv_heads = model->heads;
+    (void)kz_checkpoint_integer(checkpoint, "llama.attention.head_count_kv", &model->kv_heads);
+    model->head_dim = model->hidden / model->heads;
+    (void)kz_checkpoint_integer(checkpoint, "llama.attention.key_length", &model->head_dim);
+    model->rotary = model->head_dim;
+    (void)kz_checkpoint_integer(checkpoint, "llama.rope.dimension_count", &model->rotary);
+    model->theta = 10000.0;
+    (void)kz_checkpoint_real(checkpoint, "llama.rope.freq_base", &model->theta);
+    if (!kz_checkpoint_real(checkpoint, "llama.attention.layer_norm_rms_epsilon",
+                            &model->epsilon)) {
+        return kz_fail(KAZEIA_BAD_FILE, "%s: no 'llama.attention.layer_norm_rms_epsilon'",
+                       kz_checkpoint_path(checkpoint));
+    }
+    model->names = &gguf_names;
+    model->is_interleaved = true;
+    return KAZEIA_OK;
+}
+
+static kazeia_status refuse_scaled_positions(const json_t *config) {
+    const json_t *scaling = json_object_get(config, "rope_scaling");
+    const json_t *kind = json_object_get(scaling, "rope_type");
+    const char *name = json_is_string(kind) ? json_string_value(kind) : "unnamed";
+    if (!json_is_object(scaling) || strcmp(name, "default") == 0) {
+        return KAZEIA_OK;
+    }
+    return kz_fail(KAZEIA_UNSUPPORTED,
+                   "config.json: rope_scaling '%s' is not supported; supported: none", name);
+}
+
+static kazeia_status read_hugging_face_shape(llama *model) {
+    const json_t *config = NULL;
+    KZ_TRY(kz_checkpoint_json(model->checkpoint, "config.json", &config));
+    if (!config) {
+        return kz_fail(KAZEIA_BAD_FILE, "%s: no config.json beside the tensors",
+                       kz_checkpoint_path(model->checkpoint));
+    }
+    const char *file = "config.json";
+    KZ_TRY(refuse_scaled_positions(config));
+    KZ_TRY(kz_json_require(config, file, "num_hidden_layers", 1, LAYER_LIMIT, &model->layers));
+    KZ_TRY(kz_json_require(config, file, "hidden_size", 1, 65536, &model->hidden));
+    KZ_TRY(kz_json_require(config, file, "intermediate_size", 1, 65536, &model->mlp));
+    KZ_TRY(kz_json_require(config, file, "num_attention_heads", 1, 1024, &model->heads));
+    KZ_TRY(kz_json_require(config, file, "max_position_embeddings", 1, 1 << 24, &model->context));
+    model->kv_heads = kz_json_integer(config, "num_key_value_heads", model->heads);
+    model->head_dim = kz_json_integer(config, "head_dim", model->hidden / model->heads);
+    model->rotary = model->head_dim;
+    model->theta = kz_json_real(config, "rope_theta", 10000.0);
+    model->epsilon = kz_json_real(config, "rms_norm_eps", 1e-6);
+    model->names = &hugging_face_names;
+    return KAZEIA_OK;
+}
+
+static kazeia_status check_shape(const llama *model) {
+    const bool is_sound = model->kv_heads >= 1 && model->kv_heads <= model->heads &&
+                          model->heads % model->kv_heads == 0 && model->head_dim >= 2 &&
+                          model->head_dim <= 1024 && model->rotary >= 2 && model->rotary % 2 == 0 &&
+                          model->rotary <= model->head_dim && model->theta > 0 &&
+                          isfinite(model->theta) && model->epsilon >= 0 &&
+                          isfinite(model->epsilon) && 2 * model->mlp <= 65536 &&
+                          (model->heads + 2 * model->kv_heads) * model->head_dim <= 65536;
+    if (!is_sound) {
+        return kz_fail(
+            KAZEIA_BAD_FILE,
+            "%s: %lld heads, %lld key heads of %lld (%lld rotated), theta %g, epsilon %g: "
+            "these do not make a Llama",
+            kz_checkpoint_path(model->checkpoint), (long long)model->heads,
+            (long long)model->kv_heads, (long long)model->head_dim, (long long)model->rotary,
+            model->theta, model->epsilon);
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status read_shape(llama *model) {
+    const bool is_gguf = kz_checkpoint_kind_of(model->checkpoint) == KZ_CHECKPOINT_GGUF;
+    KZ_TRY(is_gguf ? read_gguf_shape(model) : read_hugging_face_shape(model));
+    KZ_TRY(check_shape(model));
+    const uint64_t dims[] = {0, (uint64_t)model->hidden};
+    const kz_checkpoint_tensor *embedding = NULL;
+    KZ_TRY(kz_checkpoint_require(model->checkpoint, model->names->embedding, 2, dims, &embedding));
+    model->vocabulary = (int64_t)embedding->dims[0];
+    if (model->vocabulary > 1 << 22) {
+        return kz_fail(KAZEIA_BAD_FILE, "%s: a vocabulary of %lld",
+                       kz_checkpoint_path(model->checkpoint), (long long)model->vocabulary);
+    }
+    return KAZEIA_OK;
+}
+
+// --- Weights and states -------------------------------------------------------------------------
+
+static uint32_t matrix(llama *model, const char *name, uint32_t layer, int64_t rows,
+                       int64_t columns, const char *source) {
+    const char *sources[] = {kz_layer_name(model->graph, source, layer), NULL};
+    return kz_model_matrix(model->graph, model->checkpoint,
+                           kz_layer_name(model->graph, name, layer), (uint64_t)rows,
+                           (uint64_t)columns, sources);
+}
+
+static uint32_t norm(llama *model, const char *name, uint32_t layer, const char *source) {
+    return kz_model_vector(model->graph, model->checkpoint,
+                           kz_layer_name(model->graph, name, layer), (uint64_t)model->hidden,
+                           kz_layer_name(model->graph, source, layer));
+}
+
+static void add_qkv(llama *model, uint32_t index, llama_layer *layer) {
+    const int64_t q_rows = model->heads * model->head_dim;
+    const int64_t kv_rows = model->kv_heads * model->head_dim;
+    const char *sources[] = {kz_layer_name(model->graph, model->names->q, index),
+                             kz_layer_name(model->graph, model->names->k, index),
+                             kz_layer_name(model->graph, model->names->v, index), NULL};
+    layer->is_qkv_joined = kz_model_can_join(model->checkpoint, sources, 3);
+    if (layer->is_qkv_joined) {
+        layer->qkv[0] =
+            kz_model_matrix(model->graph, model->checkpoint,
+                            kz_layer_name(model->graph, "layers.#.attention.qkv", index),
+                            (uint64_t)(q_rows + 2 * kv_rows), (uint64_t)model->hidden, sources);
+        return;
+    }
+    layer->qkv[0] =
+        matrix(model, "layers.#.attention.q", index, q_rows, model->hidden, model->names->q);
+    layer->qkv[1] =
+        matrix(model, "layers.#.attention.k", index, kv_rows, model->hidden, model->names->k);
+    layer->qkv[2] =
+        matrix(model, "layers.#.attention.v", index, kv_rows, model->hidden, model->names->v);
+}
+
+static void add_gate_up(llama *model, uint32_t index, llama_layer *layer) {
+    const char *sources[] = {kz_layer_name(model->graph, model->names->gate, index),
+                             kz_layer_name(model->graph, model->names->up, index), NULL};
+    layer->is_gate_up_joined = kz_model_can_join(model->checkpoint, sources, 2);
+    if (layer->is_gate_up_joined) {
+        layer->gate_up[0] =
+            kz_model_matrix(model->graph, model->checkpoint,
+                            kz_layer_name(model->graph, "layers.#.mlp.gate_up", index),
+                            (uint64_t)(2 * model->mlp), (uint64_t)model->hidden, sources);
+        return;
+    }
+    layer->gate_up[0] =
+        matrix(model, "layers.#.mlp.gate", index, model->mlp, model->hidden, model->names->gate);
+    layer->gate_up[1] =
+        matrix(model, "layers.#.mlp.up", index, model->mlp, model->hidden, model->names->up);
+}
+
+static uint32_t cache(llama *model, const char *name, uint32_t index) {
+    return kz_graph_add_state(model->graph,
+                              &(kz_state){.name = kz_layer_name(model->graph, name, index),
+                                          .type = model->options->kv,
+                                          .rows = (uint64_t)model->context,
+                                          .heads = (uint32_t)model->kv_heads,
+                                          .head_dim = (uint32_t)model->head_dim});
+}
+
+static void add_layer(llama *model, uint32_t index, llama_layer *layer) {
+    const llama_names *names = model->names;
+    layer->attention_norm = norm(model, "layers.#.attention.norm", index, names->attention_norm);
+    add_qkv(model, index, layer);
+    layer->output = matrix(model, "layers.#.attention.output", index, model->hidden,
+                           model->heads * model->head_dim, names->output);
+    layer->mlp_norm = norm(model, "layers.#.mlp.norm", index, names->mlp_norm);
+    add_gate_up(model, index, layer);
+    layer->down = matrix(model, "layers.#.mlp.down", index, model->hidden, model->mlp, names->down);
+    layer->keys = cache(model, "key.#", index);
+    layer->values = cache(model, "value.#", index);
+}
+
+static void add_weights(llama *model, llama_layer *layers) {
+    const llama_names *names = model->names;
+    model->embedding =
+        matrix(model, "embedding", 0, model->vocabulary, model->hidden, names->embedding);
+    // A head of its own, or the embedding a second time without a second copy.
+    model->head = kz_checkpoint_find(model->checkpoint, names->head)
+                      ? matrix(model, "head", 0, model->vocabulary, model->hidden, names->head)
+                      : model->embedding;
+    model->final_norm = norm(model, "norm", 0, names->final_norm);
+    model->inv_freq = kz_model_inverse_frequencies(
+        model->graph, "inv_freq", model->theta, (uint32_t)model->rotary,
+        kz_checkpoint_find(model->checkpoint, "rope_freqs.weight"));
+    for (uint32_t i = 0; i < model->layers; i++) {
+        add_layer(model, i, &layers[i]);
+    }
+}
+
+// --- Methods ------------------------------------------------------------------------------------
+
+typedef struct forward {
+    kz_graph_method *method;
+    uint32_t tokens, positions, sequences, table;
+    uint32_t x; // the residual stream
+} forward;
+
+static uint32_t project_qkv(const llama *model, const llama_layer *layer, forward *pass,
+                            uint32_t normed) {
+    kz_graph_method *method = pass->method;
+    const uint32_t q = (uint32_t)(model->heads * model->head_dim);
+    const uint32_t kv = (uint32_t)(model->kv_heads * model->head_dim);
+    kz_linear_options options = KZ_LINEAR_PLAIN;
+    if (layer->is_qkv_joined) {
+        return kz_node_linear(method, normed, layer->qkv[0], &options);
+    }
+    const uint32_t joined = kz_method_rows(method, kz_method_rows_of(method, normed), q + 2 * kv);
+    const uint32_t columns[] = {0, q, q + kv, q + 2 * kv};
+    for (uint32_t i = 0; i < 3; i++) {
+        options.out = kz_method_view(method, joined, columns[i], columns[i + 1] - columns[i]);
+        (void)kz_node_linear(method, normed, layer->qkv[i], &options);
+    }
+    return joined;
+}
+
+static void attend(const llama *model, const llama_layer *layer, forward *pass) {
+    kz_graph_method *method = pass->method;
+    const uint32_t q_columns = (uint32_t)(model->heads * model->head_dim);
+    const uint32_t kv_columns = (uint32_t)(model->kv_heads * model->head_dim);
+    const uint32_t normed = kz_node_rms_norm(method, pass->x, layer->attention_norm,
+                                             (float)model->epsilon, KZ_NO_VALUE);
+    const uint32_t qkv = project_qkv(model, layer, pass, normed);
+    const uint32_t rotated = kz_method_view(method, qkv, 0, q_columns + kv_columns);
+    const uint32_t q = kz_method_view(method, qkv, 0, q_columns);
+    const uint32_t k = kz_method_view(method, qkv, q_columns, kv_columns);
+    const uint32_t v = kz_method_view(method, qkv, q_columns + kv_columns, kv_columns);
+    kz_node_rope(method, rotated, pass->positions, model->inv_freq, (uint32_t)model->head_dim,
+                 (uint32_t)model->rotary, model->is_interleaved);
+    kz_node_cache_write(method, k, pass->table, pass->sequences, pass->positions, layer->keys);
+    kz_node_cache_write(method, v, pass->table, pass->sequences, pass->positions, layer->values);
+    const kz_attention_options attention = {.keys = layer->keys,
+                                            .values = layer->values,
+                                            .table = pass->table,
+                                            .sequences = pass->sequences,
+                                            .positions = pass->positions,
+                                            .heads = (uint32_t)model->heads,
+                                            .scale = 1.0f / sqrtf((float)model->head_dim)};
+    const uint32_t attended = kz_node_attention(method, q, &attention);
+    const kz_linear_options output = {KZ_NO_VALUE, pass->x, pass->x, KZ_ACTIVATION_NONE};
+    (void)kz_node_linear(method, attended, layer->output, &output);
+}
+
+static void mix(const llama *model, const llama_layer *layer, forward *pass) {
+    kz_graph_method *method = pass->method;
+    const uint32_t normed =
+        kz_node_rms_norm(method, pass->x, layer->mlp_norm, (float)model->epsilon, KZ_NO_VALUE);
+    kz_linear_options options = KZ_LINEAR_PLAIN;
+    uint32_t gate_up = KZ_NO_VALUE;
+    if (layer->is_gate_up_joined) {
+        gate_up = kz_node_linear(method, normed, layer->gate_up[0], &options);
+    } else {
+        const uint32_t mlp = (uint32_t)model->mlp;
+        gate_up = kz_method_rows(method, kz_method_rows_of(method, normed), 2 * mlp);
+        for (uint32_t i = 0; i < 2; i++) {
+            options.out = kz_method_view(method, gate_up, i * mlp, mlp);
+            (void)kz_node_linear(method, normed, layer->gate_up[i], &options);
+        }
+    }
+    const uint32_t gated = kz_node_gate(method, gate_up, KZ_ACTIVATION_SILU);
+    const kz_linear_options down = {KZ_NO_VALUE, pass->x, pass->x, KZ_ACTIVATION_NONE};
+    (void)kz_node_linear(method, gated, layer->down, &down);
+}
+
+static void add_forward(const llama *model, const llama_layer *layers, const char *name,
+                        uint32_t token_limit) {
+    kz_graph_method *method = kz_graph_add_method(model->graph, name);
+    const kz_language_inputs inputs =
+        kz_language_add_inputs(method, token_limit, (uint32_t)model->vocabulary,
+                               (uint32_t)model->context, (uint32_t)model->context);
+    forward pass = {.method = method,
+                    .tokens = inputs.tokens,
+                    .positions = inputs.positions,
+                    .sequences = inputs.sequences,
+                    .table = inputs.row_table};
+    const uint32_t hidden =
+        kz_method_output(method, "hidden", inputs.token_count, (uint32_t)model->hidden);
+    pass.x = kz_node_embed(method, pass.tokens, model->embedding, 1.0f);
+    for (int64_t i = 0; i < model->layers; i++) {
+        attend(model, &layers[i], &pass);
+        mix(model, &layers[i], &pass);
+    }
+    (void)kz_node_rms_norm(method, pass.x, model->final_norm, (float)model->epsilon, hidden);
+}
+
+static void add_methods(const llama *model, const llama_layer *layers) {
+    if (model->options->is_hybrid) {
+        add_forward(model, layers, "prefill_forward", KZ_LANGUAGE_PREFILL_TOKENS);
+    }
+    add_forward(model, layers, "kv_forward", KZ_LANGUAGE_STEP_TOKENS);
+    kz_language_add_logits(model->graph, model->head, (uint32_t)model->hidden,
+                           (uint32_t)model->vocabulary);
+}
+
+static bool matches(const kz_checkpoint *checkpoint) {
+    const kz_checkpoint_kind kind = kz_checkpoint_kind_of(checkpoint);
+    return (kind == KZ_CHECKPOINT_GGUF || kind == KZ_CHECKPOINT_SAFETENSORS) &&
+           strcmp(kz_checkpoint_architecture(checkpoint), "llama") == 0;
+}
+
+static kazeia_status build(kz_checkpoint *checkpoint, const kz_model_options *options,
+                           kz_graph *graph) {
+    llama model = {.checkpoint = checkpoint, .options = options, .graph = graph};
+    KZ_TRY(read_shape(&model));
+    KZ_TRY(kz_language_choose_context(options->context, model.context, &model.context));
+    llama_layer *layers = NULL;
+    KZ_TRY(kz_bump_take(&graph->memory, (size_t)model.layers, sizeof *layers, (void **)&layers));
+    kz_language_add_metadata(graph, &(kz_language_metadata){.hidden = model.hidden,
+                                                            .vocabulary = model.vocabulary,
+                                                            .context = model.context,
+                                                            .is_hybrid = options->is_hybrid});
+    KZ_TRY(kz_language_add_text(checkpoint, graph, (uint32_t)model.vocabulary));
+    add_weights(&model, layers);
+    add_methods(&model, layers);
+    return kz_graph_status(graph);
+}
+
+const kz_model kz_model_llama = {"llama", matches, build};

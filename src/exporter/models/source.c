@@ -1,0 +1,200 @@
+// source.c: what model definitions share: program weights from checkpoint tensors.
+//   in   names and shapes
+//   out  graph weights whose shapes have been compared with the checkpoint's
+#include <math.h>
+#include <string.h>
+
+#include "exporter/models/model.h"
+
+const char *kz_layer_name(kz_graph *graph, const char *pattern, uint32_t layer) {
+    const char *mark = strchr(pattern, '#');
+    if (!mark) {
+        return pattern;
+    }
+    return kz_graph_name(graph, "%.*s%u%s", (int)(mark - pattern), pattern, layer, mark + 1);
+}
+
+static const kz_checkpoint_tensor *require(kz_graph *graph, const kz_checkpoint *checkpoint,
+                                           const char *name, uint32_t rank, const uint64_t *dims) {
+    const kz_checkpoint_tensor *tensor = NULL;
+    if (kz_graph_status(graph) == KAZEIA_OK) {
+        kz_graph_note(graph, kz_checkpoint_require(checkpoint, name, rank, dims, &tensor));
+    }
+    return tensor;
+}
+
+static void check_rows(kz_graph *graph, const kz_graph_weight *weight) {
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < weight->piece_count; i++) {
+        rows += weight->pieces[i].row_count;
+    }
+    if (kz_graph_status(graph) == KAZEIA_OK && rows != weight->rows) {
+        kz_graph_note(graph,
+                      kz_fail(KAZEIA_BAD_FILE,
+                              "weight '%s': its tensors have %llu rows in all, expected %llu",
+                              weight->name, (unsigned long long)rows,
+                              (unsigned long long)weight->rows));
+    }
+}
+
+uint32_t kz_model_matrix(kz_graph *graph, const kz_checkpoint *checkpoint, const char *name,
+                         uint64_t rows, uint64_t columns, const char *const *sources) {
+    kz_graph_weight weight = {
+        .name = name, .is_matrix = true, .rank = 2, .rows = rows, .columns = columns};
+    for (uint32_t i = 0; i < KZ_PIECE_LIMIT && sources[i]; i++) {
+        const uint64_t dims[] = {0, columns};
+        const kz_checkpoint_tensor *tensor = require(graph, checkpoint, sources[i], 2, dims);
+        if (tensor) {
+            weight.pieces[weight.piece_count++] =
+                (kz_weight_piece){.tensor = tensor, .row_count = tensor->dims[0]};
+        }
+    }
+    check_rows(graph, &weight);
+    return kz_graph_add_weight(graph, &weight);
+}
+
+uint32_t kz_model_convolution(kz_graph *graph, const kz_checkpoint *checkpoint, const char *name,
+                              uint64_t rows, uint64_t channels, uint32_t kernel,
+                              const char *source) {
+    const uint64_t dims[] = {rows, channels, kernel};
+    const kz_checkpoint_tensor *tensor = require(graph, checkpoint, source, 3, dims);
+    return kz_graph_add_weight(graph,
+                               &(kz_graph_weight){.name = name,
+                                                  .is_matrix = true,
+                                                  .rank = 2,
+                                                  .rows = rows,
+                                                  .columns = channels * kernel,
+                                                  .pieces = {{.tensor = tensor, .row_count = rows}},
+                                                  .piece_count = 1,
+                                                  .shape = KZ_WEIGHT_CONV,
+                                                  .kernel = kernel});
+}
+
+uint32_t kz_model_table(kz_graph *graph, const kz_checkpoint *checkpoint, const char *name,
+                        uint64_t rows, uint64_t columns, const char *source) {
+    const uint64_t dims[] = {rows, columns};
+    const kz_checkpoint_tensor *tensor = require(graph, checkpoint, source, 2, dims);
+    return kz_graph_add_weight(graph,
+                               &(kz_graph_weight){.name = name,
+                                                  .rank = 2,
+                                                  .rows = rows,
+                                                  .columns = columns,
+                                                  .pieces = {{.tensor = tensor, .row_count = rows}},
+                                                  .piece_count = 1});
+}
+
+void kz_model_mark_precise(kz_graph *graph, uint32_t weight) {
+    if (weight < graph->weight_count) {
+        graph->weights[weight].is_precise = true;
+    }
+}
+
+static kz_weight_piece vector_piece(kz_graph *graph, const kz_checkpoint *checkpoint,
+                                    const char *source, uint64_t count) {
+    kz_weight_piece piece = {.row_count = count};
+    if (!source) {
+        return piece;
+    }
+    piece.tensor = require(graph, checkpoint, source, 0, NULL);
+    if (piece.tensor) {
+        const uint64_t elements =
+            kz_checkpoint_row_elements(piece.tensor) * kz_checkpoint_row_count(piece.tensor);
+        if (elements != count) {
+            kz_graph_note(graph,
+                          kz_fail(KAZEIA_BAD_FILE, "tensor '%s' has %llu elements, expected %llu",
+                                  source, (unsigned long long)elements, (unsigned long long)count));
+        }
+    }
+    return piece;
+}
+
+uint32_t kz_model_joined_vector(kz_graph *graph, const kz_checkpoint *checkpoint, const char *name,
+                                uint64_t part_count, const char *const *sources,
+                                uint32_t source_count) {
+    kz_graph_weight weight = {.name = name,
+                              .rank = 1,
+                              .rows = 1,
+                              .columns = part_count * source_count,
+                              .piece_count = source_count};
+    for (uint32_t i = 0; i < source_count; i++) {
+        weight.pieces[i] = vector_piece(graph, checkpoint, sources[i], part_count);
+    }
+    return kz_graph_add_weight(graph, &weight);
+}
+
+uint32_t kz_model_vector(kz_graph *graph, const kz_checkpoint *checkpoint, const char *name,
+                         uint64_t count, const char *source) {
+    return kz_model_joined_vector(graph, checkpoint, name, count, &source, 1);
+}
+
+uint32_t kz_model_inverse_frequencies(kz_graph *graph, const char *name, double theta,
+                                      uint32_t rotary, const kz_checkpoint_tensor *factors) {
+    float *values = NULL;
+    const uint32_t half = rotary / 2;
+    if (kz_graph_status(graph) == KAZEIA_OK) {
+        kz_graph_note(graph, kz_bump_take(&graph->memory, 2 * (size_t)half, sizeof *values,
+                                          (void **)&values));
+    }
+    if (!values) {
+        return KZ_NO_VALUE;
+    }
+    float *divisors = values + half;
+    if (factors && kz_checkpoint_row_elements(factors) != half) {
+        kz_graph_note(graph,
+                      kz_fail(KAZEIA_BAD_FILE, "tensor '%s' has %llu elements, expected %u",
+                              factors->name,
+                              (unsigned long long)kz_checkpoint_row_elements(factors), half));
+        return KZ_NO_VALUE;
+    }
+    if (factors) {
+        kz_graph_note(graph, kz_checkpoint_decode_row(factors, 0, divisors));
+    }
+    for (uint32_t i = 0; i < half; i++) {
+        const double factor = factors ? (double)divisors[i] : 1.0;
+        values[i] = (float)(pow(theta, -2.0 * i / rotary) / factor);
+    }
+    return kz_graph_add_weight(
+        graph, &(kz_graph_weight){.name = name,
+                                  .rank = 1,
+                                  .rows = 1,
+                                  .columns = half,
+                                  .pieces = {{.constant = values, .row_count = half}},
+                                  .piece_count = 1});
+}
+
+bool kz_model_can_join(const kz_checkpoint *checkpoint, const char *const *sources,
+                       uint32_t source_count) {
+    const kz_checkpoint_tensor *first = kz_checkpoint_find(checkpoint, sources[0]);
+    for (uint32_t i = 1; first && i < source_count; i++) {
+        const kz_checkpoint_tensor *tensor = kz_checkpoint_find(checkpoint, sources[i]);
+        if (!tensor || tensor->type != first->type) {
+            return false;
+        }
+    }
+    return first != NULL;
+}
+
+int64_t kz_json_integer(const json_t *object, const char *key, int64_t otherwise) {
+    const json_t *member = json_object_get(object, key);
+    return json_is_integer(member) ? (int64_t)json_integer_value(member) : otherwise;
+}
+
+double kz_json_real(const json_t *object, const char *key, double otherwise) {
+    const json_t *member = json_object_get(object, key);
+    return json_is_number(member) ? json_number_value(member) : otherwise;
+}
+
+kazeia_status kz_json_require(const json_t *object, const char *file, const char *key,
+                              int64_t minimum, int64_t maximum, int64_t *out_value) {
+    const json_t *member = json_object_get(object, key);
+    if (!json_is_integer(member)) {
+        return kz_fail(KAZEIA_BAD_FILE, "%s: no integer '%s'", file, key);
+    }
+    const int64_t value = (int64_t)json_integer_value(member);
+    if (value < minimum || value > maximum) {
+        return kz_fail(KAZEIA_BAD_FILE, "%s: '%s' is %lld, expected %lld to %lld", file, key,
+                       (long long)value, (long long)minimum, (long long)maximum);
+    }
+    *out_value = value;
+    return KAZEIA_OK;
+}

@@ -1,0 +1,161 @@
+// formats.c: which number format each weight gets.
+//   in   the user's choice and recipe
+//   out  kz_graph_weight.type
+// Vectors stay f32: they are small and everything they touch is computed in f32.
+#include <fnmatch.h>
+#include <string.h>
+
+#include "exporter/passes/passes.h"
+
+typedef struct recipe_line {
+    char pattern[160];
+    kz_type type;
+    uint32_t number;
+} recipe_line;
+
+static kazeia_status keep_source_format(const kz_graph_weight *weight, kz_type *out_type) {
+    const kz_checkpoint_tensor *first = NULL;
+    for (uint32_t i = 0; i < weight->piece_count; i++) {
+        const kz_checkpoint_tensor *tensor = weight->pieces[i].tensor;
+        if (tensor && !first) {
+            first = tensor;
+        } else if (tensor && tensor->type != first->type) {
+            return kz_fail(KAZEIA_UNSUPPORTED,
+                           "export: tensors '%s' (%s) and '%s' (%s) are to be joined, but differ",
+                           first->name, kz_type_name(first->type), tensor->name,
+                           kz_type_name(tensor->type));
+        }
+    }
+    if (!first) {
+        *out_type = KZ_F32;
+        return KAZEIA_OK;
+    }
+    // CTranslate2's int8 has a scale a row; blocks of 32 with that scale hold the same values but
+    // for the scale's rounding to f16.
+    const kz_type type = first->type == KZ_I8 ? KZ_Q8_0 : first->type;
+    if (!kz_layout_holds(KZ_TILE16, type)) {
+        return kz_fail(KAZEIA_UNSUPPORTED,
+                       "export: tensor '%s' is %s, which cannot be kept; choose --weights q8, q4, "
+                       "bf16, f16 or f32",
+                       first->name, kz_type_name(first->type));
+    }
+    *out_type = type;
+    return KAZEIA_OK;
+}
+
+static bool is_quantised(kz_type type) {
+    return kz_type_block_elements(type) > 1;
+}
+
+static kazeia_status choose_type(kz_graph_weight *weight, const kz_format_choice *choice) {
+    if (!weight->is_matrix) {
+        weight->type = KZ_F32;
+        return KAZEIA_OK;
+    }
+    if (choice->keeps) {
+        return keep_source_format(weight, &weight->type);
+    }
+    weight->type = weight->is_precise && is_quantised(choice->type) ? KZ_F32 : choice->type;
+    return KAZEIA_OK;
+}
+
+// --- Recipe -------------------------------------------------------------------------------------
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+// Copies [begin, end) without blanks at its ends; false when it does not fit or is empty.
+static bool copy_trimmed(const char *begin, const char *end, char *out, size_t capacity) {
+    while (begin < end && is_blank(*begin)) {
+        begin++;
+    }
+    while (end > begin && is_blank(end[-1])) {
+        end--;
+    }
+    const size_t count = (size_t)(end - begin);
+    if (count == 0 || count >= capacity) {
+        return false;
+    }
+    memcpy(out, begin, count);
+    out[count] = '\0';
+    return true;
+}
+
+static bool format_from_name(const char *name, kz_type *out_type) {
+    static const struct {
+        const char *name;
+        kz_type type;
+    } short_names[] = {{"q8", KZ_Q8_0}, {"q4", KZ_Q4_0}};
+    for (size_t i = 0; i < sizeof short_names / sizeof *short_names; i++) {
+        if (strcmp(name, short_names[i].name) == 0) {
+            *out_type = short_names[i].type;
+            return true;
+        }
+    }
+    return kz_type_from_name(name, out_type) && kz_layout_holds(KZ_TILE16, *out_type);
+}
+
+static kazeia_status parse_line(const kz_format_choice *choice, const char *begin, const char *end,
+                                recipe_line *line) {
+    const char *equals = memchr(begin, '=', (size_t)(end - begin));
+    char format[32];
+    if (!equals || !copy_trimmed(begin, equals, line->pattern, sizeof line->pattern) ||
+        !copy_trimmed(equals + 1, end, format, sizeof format)) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "recipe %s, line %u: expected 'PATTERN = FORMAT'",
+                       choice->recipe_path, line->number);
+    }
+    if (!format_from_name(format, &line->type)) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT,
+                       "recipe %s, line %u: '%s' is no format; expected f32, f16, bf16, q8, q8_0, "
+                       "q4, q4_0 or q4_1",
+                       choice->recipe_path, line->number, format);
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status apply_line(kz_graph *graph, const kz_format_choice *choice,
+                                const recipe_line *line) {
+    size_t matches = 0;
+    for (size_t i = 0; i < graph->weight_count; i++) {
+        kz_graph_weight *weight = &graph->weights[i];
+        if (weight->is_matrix && fnmatch(line->pattern, weight->name, 0) == 0) {
+            weight->type = line->type;
+            matches++;
+        }
+    }
+    if (!matches) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT,
+                       "recipe %s, line %u: '%s' matches no matrix of this model",
+                       choice->recipe_path, line->number, line->pattern);
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status apply_recipe(kz_graph *graph, const kz_format_choice *choice) {
+    recipe_line line = {.number = 0};
+    for (const char *begin = choice->recipe; *begin;) {
+        const char *newline = strchr(begin, '\n');
+        const char *end = newline ? newline : begin + strlen(begin);
+        const char *hash = memchr(begin, '#', (size_t)(end - begin));
+        const char *text_end = hash ? hash : end;
+        const char *first = begin;
+        while (first < text_end && is_blank(*first)) {
+            first++;
+        }
+        line.number++;
+        if (first < text_end) {
+            KZ_TRY(parse_line(choice, first, text_end, &line));
+            KZ_TRY(apply_line(graph, choice, &line));
+        }
+        begin = newline ? newline + 1 : end;
+    }
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_pass_formats(kz_graph *graph, const kz_format_choice *choice) {
+    for (size_t i = 0; i < graph->weight_count; i++) {
+        KZ_TRY(choose_type(&graph->weights[i], choice));
+    }
+    return choice->recipe ? apply_recipe(graph, choice) : KAZEIA_OK;
+}

@@ -1,0 +1,35 @@
+// passes.h: what happens to a graph between the model definition and the file, in this order.
+#ifndef KZ_EXPORTER_PASSES_PASSES_H
+#define KZ_EXPORTER_PASSES_PASSES_H
+
+#include "exporter/graph/graph.h"
+#include "format/writer.h"
+
+// What the user asked of the weights.
+typedef struct kz_format_choice {
+    bool keeps;              // the source's own formats
+    kz_type type;            // otherwise: of every matrix
+    const char *recipe;      // text of a recipe ("PATTERN = FORMAT" lines), or NULL
+    const char *recipe_path; // for sentences
+} kz_format_choice;
+
+// Sets every weight's type. A recipe line overrides the choice for the matrices whose name its
+// pattern matches ('*' and '?'); the last matching line wins; a pattern that matches nothing and an
+// unknown format are refused with the line's number.
+KAZEIA_MUST_CHECK kazeia_status kz_pass_formats(kz_graph *graph, const kz_format_choice *choice);
+
+// Gives LINEARs with quantised weights their KZ_A8 activations: the producer writes them where it
+// can, else a QUANTISE is put in.
+KAZEIA_MUST_CHECK kazeia_status kz_pass_quantise(kz_graph *graph);
+
+// Places every arena value of every method by its live range.
+KAZEIA_MUST_CHECK kazeia_status kz_pass_plan_memory(kz_graph *graph);
+
+typedef kazeia_status (*kz_pack_progress)(void *context, uint64_t bytes_done, uint64_t bytes_total,
+                                          const char *tensor);
+// Streams all weights into the writer, 16 rows at a time.
+KAZEIA_MUST_CHECK kazeia_status kz_pass_pack(kz_graph *graph, const kz_checkpoint *checkpoint,
+                                             kz_program_writer *writer, kz_pack_progress progress,
+                                             void *context);
+
+#endif

@@ -1,0 +1,122 @@
+// quantise.c: activations for quantised weights.
+//   in   LINEARs whose x is f32 everywhere
+//   out  x is KZ_A8 where the weight is quantised
+// A value that only such LINEARs read is quantised by the op that makes it; any other gets a
+// QUANTISE in front of its first reader.
+#include <string.h>
+
+#include "exporter/passes/passes.h"
+
+static bool can_write_a8(kz_op op) {
+    return op == KZ_OP_RMS_NORM || op == KZ_OP_LAYER_NORM || op == KZ_OP_UNFOLD ||
+           op == KZ_OP_ACTIVATE || op == KZ_OP_GATE;
+}
+
+static uint32_t last_operand(const kz_instruction *instruction) {
+    return instruction->operands[kz_op_find((uint32_t)instruction->op)->operand_count - 1];
+}
+
+static bool has_quantised_weight(const kz_graph_method *method, const kz_instruction *instruction) {
+    if (instruction->op != KZ_OP_LINEAR) {
+        return false;
+    }
+    const uint32_t weight = method->values[instruction->operands[1]].index;
+    return kz_type_block_elements(method->graph->weights[weight].type) > 1;
+}
+
+// True when every use of `value` is as x of a LINEAR with quantised weights, and one op that can
+// write KZ_A8 makes it.
+static bool can_become_a8(const kz_graph_method *method, uint32_t value) {
+    bool is_made = false;
+    if (method->values[value].kind != KZ_VALUE_ARENA) {
+        return false;
+    }
+    for (size_t i = 0; i < method->value_count; i++) {
+        if (method->values[i].kind == KZ_VALUE_VIEW && method->values[i].index == value) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < method->instruction_count; i++) {
+        const kz_instruction *instruction = &method->instructions[i];
+        const uint32_t count = kz_op_find((uint32_t)instruction->op)->operand_count;
+        for (uint32_t j = 0; j < count; j++) {
+            if (instruction->operands[j] != value) {
+                continue;
+            }
+            const bool is_maker = j == count - 1 && can_write_a8(instruction->op) && !is_made;
+            if (!is_maker && !(j == 0 && has_quantised_weight(method, instruction))) {
+                return false;
+            }
+            is_made = is_made || is_maker;
+        }
+    }
+    return is_made;
+}
+
+static bool is_written_between(const kz_graph_method *method, uint32_t value, size_t from,
+                               size_t to) {
+    for (size_t i = from; i < to; i++) {
+        if (last_operand(&method->instructions[i]) == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A QUANTISE of the same value that still holds; KZ_NO_VALUE when there is none.
+static uint32_t find_quantised(const kz_graph_method *method, uint32_t value, size_t place) {
+    for (size_t i = place; i-- > 0;) {
+        const kz_instruction *instruction = &method->instructions[i];
+        if (instruction->op == KZ_OP_QUANTISE && instruction->operands[0] == value) {
+            return is_written_between(method, value, i + 1, place) ? KZ_NO_VALUE
+                                                                   : instruction->operands[1];
+        }
+    }
+    return KZ_NO_VALUE;
+}
+
+static kazeia_status insert_quantise(kz_graph_method *method, uint32_t value, size_t place,
+                                     uint32_t *out_value) {
+    kz_graph *graph = method->graph;
+    const uint32_t quantised = kz_method_rows(method, kz_method_rows_of(method, value),
+                                              kz_method_columns_of(method, value));
+    KZ_TRY(graph->status);
+    method->values[quantised].type = KZ_A8;
+    KZ_TRY(kz_bump_grow(&graph->memory, method->instruction_count, sizeof(kz_instruction),
+                        &method->instruction_capacity, (void **)&method->instructions));
+    memmove(&method->instructions[place + 1], &method->instructions[place],
+            (method->instruction_count - place) * sizeof(kz_instruction));
+    method->instructions[place] =
+        (kz_instruction){.op = KZ_OP_QUANTISE, .operands = {value, quantised}};
+    method->instruction_count++;
+    *out_value = quantised;
+    return KAZEIA_OK;
+}
+
+static kazeia_status quantise_method(kz_graph_method *method) {
+    for (size_t i = 0; i < method->instruction_count; i++) {
+        const uint32_t x = method->instructions[i].operands[0];
+        if (!has_quantised_weight(method, &method->instructions[i]) ||
+            method->values[x].type == KZ_A8) {
+            continue;
+        }
+        if (can_become_a8(method, x)) {
+            method->values[x].type = KZ_A8;
+            continue;
+        }
+        uint32_t quantised = find_quantised(method, x, i);
+        if (quantised == KZ_NO_VALUE) {
+            KZ_TRY(insert_quantise(method, x, i, &quantised));
+            i++;
+        }
+        method->instructions[i].operands[0] = quantised;
+    }
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_pass_quantise(kz_graph *graph) {
+    for (size_t i = 0; i < graph->method_count; i++) {
+        KZ_TRY(quantise_method(&graph->methods[i]));
+    }
+    return KAZEIA_OK;
+}
