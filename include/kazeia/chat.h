@@ -10,36 +10,36 @@ extern "C" {
 
 // How the next token is chosen. In this order: temperature, top-k, top-p, min-p, then a draw.
 typedef struct kazeia_sampling {
-    float temperature;  // 0: greedy, the rest is then ignored
-    uint32_t top_k;     // 0: off
-    float top_p;        // 1: off
-    float min_p;        // 0: off
-    uint64_t seed;      // the same seed gives the same text on any thread count
+    float temperature; // 0: greedy, the rest is then ignored
+    uint32_t top_k;    // 0: off
+    float top_p;       // 1: off
+    float min_p;       // 0: off
+    uint64_t seed;     // the same seed gives the same text on any thread count
 } kazeia_sampling;
 
 typedef enum kazeia_stop_reason {
-    KAZEIA_STOP_NONE,     // still writing
-    KAZEIA_STOP_TOKEN,    // one of the model's stop tokens
-    KAZEIA_STOP_LENGTH,   // max_tokens
-    KAZEIA_STOP_CONTEXT,  // the context is full
+    KAZEIA_STOP_NONE,    // still writing
+    KAZEIA_STOP_TOKEN,   // one of the model's stop tokens
+    KAZEIA_STOP_LENGTH,  // max_tokens
+    KAZEIA_STOP_CONTEXT, // the context is full
     KAZEIA_STOP_CANCEL,
 } kazeia_stop_reason;
 
 // Of the last reply.
 typedef struct kazeia_chat_statistics {
-    uint32_t prompt_tokens;         // of the whole conversation so far, the new turn included
-    uint32_t cached_tokens;         // of these, not computed again
+    uint32_t prompt_tokens; // of the whole conversation so far, the new turn included
+    uint32_t cached_tokens; // of these, not computed again
     uint32_t generated_tokens;
     double prefill_tokens_per_s;
-    double ttft_ms;                 // from finish to the first token
+    double ttft_ms; // from finish to the first token
     double decode_tokens_per_s;
     kazeia_stop_reason stop_reason;
 } kazeia_chat_statistics;
 
 typedef struct kazeia_chat_settings {
-    const char *system;        // NULL: the program's own default
-    bool is_raw;               // the text is the prompt itself: no template, no history
-    uint32_t max_tokens;       // of a reply; 0: as many as fit
+    const char *system;  // NULL: the program's own default
+    bool is_raw;         // the text is the prompt itself: no template, no history
+    uint32_t max_tokens; // of a reply; 0: as many as fit
     kazeia_sampling sampling;
     const kazeia_allocator *allocator;
 } kazeia_chat_settings;
@@ -67,9 +67,10 @@ KAZEIA_API const char *kazeia_stop_reason_name(kazeia_stop_reason reason);
 typedef kazeia_status (*kazeia_logits_sink)(void *context, size_t position, const float *logits,
                                             size_t vocabulary_size);
 // Runs `ids` from an empty cache and hands over the logits of positions >= first.
-KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
-kazeia_chat_logits(kazeia_stage *chat, const int32_t *ids, size_t count, size_t first,
-                   kazeia_logits_sink sink, void *context);
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_logits(kazeia_stage *chat,
+                                                              const int32_t *ids, size_t count,
+                                                              size_t first, kazeia_logits_sink sink,
+                                                              void *context);
 // Perplexity of a text as llama.cpp's tool measures it: chunks of `context` tokens, the second half
 // of each scored, BOS put first where the model wants it.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_perplexity(kazeia_stage *chat,
@@ -77,7 +78,8 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_perplexity(kazeia_stage *
                                                                   uint32_t context,
                                                                   double *out_perplexity,
                                                                   size_t *out_tokens);
-// Times one prefill of `prefill` tokens and `decode` steps after `depth` tokens already in the cache.
+// Times one prefill of `prefill` tokens and `decode` steps after `depth` tokens already in the
+// cache.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_bench(kazeia_stage *chat, uint32_t prefill,
                                                              uint32_t decode, uint32_t depth,
                                                              double *out_prefill_tokens_per_s,

@@ -14,17 +14,17 @@ typedef struct kazeia_commands kazeia_commands;
 
 typedef struct kazeia_slot {
     const char *name;
-    const char *text;   // the value as text
-    double number;      // when is_number
+    const char *text; // the value as text
+    double number;    // when is_number
     bool is_number;
 } kazeia_slot;
 
 // Valid until the next match.
 typedef struct kazeia_command {
-    const char *intent;  // NULL: no command
+    const char *intent; // NULL: no command
     const kazeia_slot *slots;
     size_t slot_count;
-    const char *response;  // what to say, placeholders filled; "" when the file has none
+    const char *response; // what to say, placeholders filled; "" when the file has none
 } kazeia_command;
 
 // YAML in the layout of Home Assistant's custom sentences; docs/commands.md. Errors name file, line

@@ -27,17 +27,17 @@ extern "C" {
 // One code for each reaction that a caller can have. NEEDS_INPUT and DONE belong to the streaming
 // contract (see program.h, "Stages") and are no failures.
 //   X(name, value, what the caller can do)
-#define KAZEIA_STATUS_LIST(X)                                                                      \
-    X(OK, 0, "it worked")                                                                          \
-    X(NEEDS_INPUT, 1, "feed more, or finish")                                                      \
-    X(DONE, 2, "nothing more comes")                                                               \
-    X(BAD_ARGUMENT, 3, "mend the call")                                                            \
-    X(BAD_FILE, 4, "use another file: this one is damaged or not what it should be")               \
-    X(UNSUPPORTED, 5, "use another kind of file or option: this one is sound but not handled")     \
-    X(NOT_FOUND, 6, "name something that exists")                                                  \
-    X(IO, 7, "look at the disk or device")                                                         \
-    X(OUT_OF_MEMORY, 8, "free memory or ask for less")                                             \
-    X(BUSY, 9, "wait, then call again")                                                            \
+#define KAZEIA_STATUS_LIST(X)                                                                  \
+    X(OK, 0, "it worked")                                                                      \
+    X(NEEDS_INPUT, 1, "feed more, or finish")                                                  \
+    X(DONE, 2, "nothing more comes")                                                           \
+    X(BAD_ARGUMENT, 3, "mend the call")                                                        \
+    X(BAD_FILE, 4, "use another file: this one is damaged or not what it should be")           \
+    X(UNSUPPORTED, 5, "use another kind of file or option: this one is sound but not handled") \
+    X(NOT_FOUND, 6, "name something that exists")                                              \
+    X(IO, 7, "look at the disk or device")                                                     \
+    X(OUT_OF_MEMORY, 8, "free memory or ask for less")                                         \
+    X(BUSY, 9, "wait, then call again")                                                        \
     X(CANCELLED, 10, "nothing: it was asked for")
 
 typedef enum kazeia_status {

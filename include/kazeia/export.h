@@ -13,15 +13,16 @@ typedef kazeia_status (*kazeia_export_progress)(void *context, uint64_t bytes_do
                                                 uint64_t bytes_total, const char *tensor);
 
 typedef struct kazeia_export_settings {
-    const char *source;   // a file or folder; its kind is found by content
-    const char *output;   // the program file
-    const char *mode;     // "hybrid" (default) or "kv"
-    const char *weights;  // "keep" "q4" "q8" "bf16" "f16" "f32"; NULL: keep for quantised sources, else q8
-    const char *recipe;   // path of a recipe (lines "PATTERN = FORMAT"), or NULL
-    const char *kv;       // "f16" (default), "int8", "f32"
-    uint32_t context;     // longest conversation in tokens; 0: min(the model's, 4096)
-    uint32_t shard_count; // weight files; 0 or 1: inside the program file
-    kazeia_export_progress progress;  // or NULL
+    const char *source; // a file or folder; its kind is found by content
+    const char *output; // the program file
+    const char *mode;   // "hybrid" (default) or "kv"
+    const char
+        *weights; // "keep" "q4" "q8" "bf16" "f16" "f32"; NULL: keep for quantised sources, else q8
+    const char *recipe;              // path of a recipe (lines "PATTERN = FORMAT"), or NULL
+    const char *kv;                  // "f16" (default), "int8", "f32"
+    uint32_t context;                // longest conversation in tokens; 0: min(the model's, 4096)
+    uint32_t shard_count;            // weight files; 0 or 1: inside the program file
+    kazeia_export_progress progress; // or NULL
     void *progress_context;
     const kazeia_allocator *allocator;
 } kazeia_export_settings;

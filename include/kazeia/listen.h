@@ -10,20 +10,20 @@ extern "C" {
 
 // What was heard in one window (at most 30 s). Pointers are valid until the stage's next call.
 typedef struct kazeia_heard {
-    const char *text;        // UTF-8, trimmed; "" when nothing was said
-    const char *language;    // ISO 639-1
-    const int32_t *tokens;   // text ids, without prompt and end-of-text
+    const char *text;      // UTF-8, trimmed; "" when nothing was said
+    const char *language;  // ISO 639-1
+    const int32_t *tokens; // text ids, without prompt and end-of-text
     size_t token_count;
-    float avg_logprob;       // mean over the tokens, end-of-text included
+    float avg_logprob; // mean over the tokens, end-of-text included
     float no_speech_prob;
-    double start_s, end_s;   // the window's place in what was fed since the last reset
+    double start_s, end_s; // the window's place in what was fed since the last reset
 } kazeia_heard;
 
 typedef struct kazeia_listen_settings {
     // ISO codes separated by commas ("fr", "fr,en"), or "auto": one code is taken as given, several
     // are an allow-list for detection. NULL: "auto".
     const char *languages;
-    bool has_guards;  // no-speech and repetition guards; off: whatever the model writes
+    bool has_guards; // no-speech and repetition guards; off: whatever the model writes
     const kazeia_allocator *allocator;
 } kazeia_listen_settings;
 
@@ -45,9 +45,8 @@ KAZEIA_API void kazeia_audio_release(float *samples);
 
 // A 16-bit mono WAV file, written atomically: it appears at close.
 typedef struct kazeia_audio_writer kazeia_audio_writer;
-KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_writer_open(const char *path,
-                                                                    uint32_t sample_rate_hz,
-                                                                    kazeia_audio_writer **out_writer);
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_writer_open(
+    const char *path, uint32_t sample_rate_hz, kazeia_audio_writer **out_writer);
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_writer_append(kazeia_audio_writer *writer,
                                                                       const float *samples,
                                                                       size_t count);

@@ -19,14 +19,14 @@ typedef kazeia_status (*kazeia_text_sink)(void *context, const char *text, size_
 typedef struct kazeia_runtime kazeia_runtime;
 
 typedef struct kazeia_runtime_settings {
-    uint32_t thread_count;               // 0: one for each core
-    uint64_t session_memory_limit;       // bytes one session may take; 0: no limit
-    const kazeia_allocator *allocator;   // NULL: malloc
+    uint32_t thread_count;             // 0: one for each core
+    uint64_t session_memory_limit;     // bytes one session may take; 0: no limit
+    const kazeia_allocator *allocator; // NULL: malloc
 } kazeia_runtime_settings;
 
 KAZEIA_API kazeia_runtime_settings kazeia_runtime_settings_default(void);
-// The environment variable KAZEIA_CPU (ref, avx2, avxvnni, avx512vnni, amx, neon, dotprod, i8mm) caps
-// the instruction set; a level that this machine lacks is refused.
+// The environment variable KAZEIA_CPU (ref, avx2, avxvnni, avx512vnni, amx, neon, dotprod, i8mm)
+// caps the instruction set; a level that this machine lacks is refused.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
 kazeia_runtime_create(const kazeia_runtime_settings *settings, kazeia_runtime **out_runtime);
 // After all sessions are destroyed.
@@ -61,10 +61,10 @@ KAZEIA_API uint64_t kazeia_program_session_bytes(const kazeia_program *program);
 
 // --- Stages -------------------------------------------------------------------------------------
 
-// One shape for all streams: listen (f32 samples in, kazeia_heard out), chat (bytes of a user's turn
-// in, bytes of the reply out), speak (bytes of text in, f32 samples out). Each creator's header says
-// what its elements are. feed and next may run on two threads; everything else on one at a time, but
-// cancel, which any thread may call.
+// One shape for all streams: listen (f32 samples in, kazeia_heard out), chat (bytes of a user's
+// turn in, bytes of the reply out), speak (bytes of text in, f32 samples out). Each creator's
+// header says what its elements are. feed and next may run on two threads; everything else on one
+// at a time, but cancel, which any thread may call.
 typedef struct kazeia_stage kazeia_stage;
 
 // Never blocks; takes *out_taken <= count elements, 0 when the stage is full: call next then.

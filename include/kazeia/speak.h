@@ -20,9 +20,8 @@ KAZEIA_API kazeia_speak_settings kazeia_speak_settings_default(void);
 
 // A stage: in: bytes of text as they are written (markdown, emoji, thinking and special tokens are
 // never spoken); out: f32 mono samples at kazeia_speak_sample_rate.
-KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
-kazeia_speak_create(kazeia_runtime *runtime, const kazeia_speak_settings *settings,
-                    kazeia_stage **out_stage);
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_speak_create(
+    kazeia_runtime *runtime, const kazeia_speak_settings *settings, kazeia_stage **out_stage);
 KAZEIA_API uint32_t kazeia_speak_sample_rate(const kazeia_stage *speak);
 
 #ifdef __cplusplus

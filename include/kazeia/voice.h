@@ -25,19 +25,19 @@ typedef struct kazeia_voice_parts {
 // When each stage of a turn worked, in ms since the turn's last input sample was fed. A stage that
 // did not work has start_ms < 0.
 typedef struct kazeia_stage_times {
-    const char *stage;  // "listen", "command", "think", "speak"
+    const char *stage; // "listen", "command", "think", "speak"
     double start_ms, first_ms, end_ms;
 } kazeia_stage_times;
 
 // One finished turn; pointers are valid until the next call.
 typedef struct kazeia_turn {
-    const char *transcript;  // "" when nothing was said: there is no reply then
+    const char *transcript; // "" when nothing was said: there is no reply then
     const char *language;
-    kazeia_command command;  // intent NULL: the language model answered
-    const char *reply;       // the whole reply as text
+    kazeia_command command; // intent NULL: the language model answered
+    const char *reply;      // the whole reply as text
     kazeia_stage_times stages[4];
-    double voice_to_voice_ms;  // last input sample fed to first output sample ready; < 0: no reply
-    double audio_s;            // length of the spoken reply
+    double voice_to_voice_ms; // last input sample fed to first output sample ready; < 0: no reply
+    double audio_s;           // length of the spoken reply
 } kazeia_turn;
 
 // Receives the reply's samples as they are ready.
