@@ -15,7 +15,8 @@
 #include "base/half.h"
 #include "exporter/checkpoint/container.h"
 
-#define BASE_BUDGET ((size_t)1 << 20)
+// Of the 1 MB beside 4 times the size; 64 KB are left for paths in the making.
+#define BASE_BUDGET (((size_t)1 << 20) - 65536)
 #define PATH_LIMIT 4096
 
 typedef struct container {
@@ -402,13 +403,14 @@ kazeia_status kz_checkpoint_decode_row(const kz_checkpoint_tensor *tensor, uint6
 void kz_checkpoint_forget(const kz_checkpoint *checkpoint, const kz_checkpoint_tensor *tensor,
                           uint64_t first_row, uint64_t row_count) {
     const uintptr_t first = (uintptr_t)tensor->bytes;
+    const uint64_t rows = kz_checkpoint_row_count(tensor);
+    const size_t row_bytes = rows > 0 ? (size_t)(tensor->byte_count / rows) : 0;
     for (size_t i = 0; i < checkpoint->file_count; i++) {
         const kz_checkpoint_file *file = &checkpoint->files[i];
         const uintptr_t start = (uintptr_t)file->map.bytes;
         if (first < start || first - start >= file->map.size || file->is_borrowed) {
             continue;
         }
-        const size_t row_bytes = (size_t)(tensor->byte_count / kz_checkpoint_row_count(tensor));
         kz_file_map_advise(&file->map, first - start + (size_t)first_row * row_bytes,
                            (size_t)row_count * row_bytes, false);
         return;

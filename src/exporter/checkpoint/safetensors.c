@@ -13,7 +13,8 @@
 
 #define HEADER_LIMIT ((uint64_t)100 << 20)
 #define CONFIG_LIMIT ((size_t)16 << 20)
-#define SHARD_LIMIT 512
+#define INDEX_LIMIT ((size_t)16 << 20)
+#define SHARD_LIMIT 256
 #define FILE_NAME_LIMIT 256
 #define KEY_BYTES (KZ_CHECKPOINT_NAME_LIMIT + 8)
 #define PATH_LIMIT 4352
@@ -390,9 +391,9 @@ static kazeia_status walk_index(kz_checkpoint *checkpoint, const kz_file_map *ma
 }
 
 static kazeia_status read_indexed(kz_checkpoint *checkpoint, const kz_file_map *index) {
-    if (index->size > HEADER_LIMIT) {
-        return kz_fail(KAZEIA_BAD_FILE, "%zu bytes of index, expected up to %llu", index->size,
-                       (unsigned long long)HEADER_LIMIT);
+    if (index->size > INDEX_LIMIT) {
+        return kz_fail(KAZEIA_BAD_FILE, "%zu bytes of index, expected up to %zu", index->size,
+                       INDEX_LIMIT);
     }
     KZ_TRY(kz_container_reserve_files(checkpoint, SHARD_LIMIT));
     KZ_TRY(walk_index(checkpoint, index, false));

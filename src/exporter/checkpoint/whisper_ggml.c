@@ -8,7 +8,6 @@
 //   i32 name length, i32 type, i32 dims (innermost first), name, values.
 //
 // No count of tensors is in the file, so it is walked twice.
-#include <stdio.h>
 #include <string.h>
 
 #include "exporter/checkpoint/container.h"
@@ -98,14 +97,7 @@ static kazeia_status read_tokens(kz_checkpoint *checkpoint, kz_cursor *cursor) {
     return KAZEIA_OK;
 }
 
-// The tensor's name lies in the file, without a NUL: *out_name, *out_name_count.
-typedef struct ggml_tensor {
-    kz_checkpoint_tensor tensor;
-    const uint8_t *name;
-    uint32_t name_count;
-} ggml_tensor;
-
-static kazeia_status read_shape(kz_cursor *cursor, kz_checkpoint_tensor *tensor) {
+static kazeia_status read_dims(kz_cursor *cursor, kz_checkpoint_tensor *tensor) {
     if (tensor->rank > 4) {
         return kz_fail(KAZEIA_BAD_FILE, "a tensor at byte %zu has %u dimensions, expected up to 4",
                        cursor->at, tensor->rank);
@@ -125,13 +117,12 @@ static kazeia_status read_shape(kz_cursor *cursor, kz_checkpoint_tensor *tensor)
     return KAZEIA_OK;
 }
 
-static kazeia_status measure(kz_checkpoint_tensor *tensor, uint32_t type, size_t at) {
+static kazeia_status measure(kz_checkpoint_tensor *tensor, uint32_t type) {
     if (type >= TYPE_COUNT || ggml_types[type].name == NULL) {
-        return kz_fail(
-            KAZEIA_UNSUPPORTED,
-            "the tensor at byte %zu has the type %u, expected F32 (0), F16 (1), Q4_0 (2), "
-            "Q4_1 (3) or Q8_0 (8)",
-            at, type);
+        return kz_fail(KAZEIA_UNSUPPORTED,
+                       "tensor '%s' has the type %u, expected F32 (0), F16 (1), Q4_0 (2), Q4_1 (3) "
+                       "or Q8_0 (8)",
+                       tensor->name, type);
     }
     tensor->type = ggml_types[type].type;
     tensor->type_name = ggml_types[type].name;
@@ -139,18 +130,25 @@ static kazeia_status measure(kz_checkpoint_tensor *tensor, uint32_t type, size_t
                                 ggml_types[type].block_bytes);
 }
 
-static kazeia_status read_tensor(kz_cursor *cursor, ggml_tensor *out) {
-    const size_t at = cursor->at;
+// The name is copied to name[KZ_CHECKPOINT_NAME_LIMIT + 1], at which out_tensor points: in the file
+// it has no NUL.
+static kazeia_status read_tensor(kz_cursor *cursor, char *name, kz_checkpoint_tensor *out_tensor) {
+    uint32_t name_count = 0;
     uint32_t type = 0;
-    *out = (ggml_tensor){.tensor = {.name = "of this place"}};
-    KZ_TRY(kz_cursor_u32(cursor, "a tensor's dimension count", &out->tensor.rank));
-    KZ_TRY(kz_cursor_u32(cursor, "a tensor's name length", &out->name_count));
+    const uint8_t *text = NULL;
+    kz_checkpoint_tensor tensor = {.name = name};
+    KZ_TRY(kz_cursor_u32(cursor, "a tensor's dimension count", &tensor.rank));
+    KZ_TRY(kz_cursor_u32(cursor, "a tensor's name length", &name_count));
     KZ_TRY(kz_cursor_u32(cursor, "a tensor's type", &type));
-    KZ_TRY(read_shape(cursor, &out->tensor));
-    KZ_TRY(kz_cursor_take(cursor, out->name_count, "a tensor's name", &out->name));
-    KZ_TRY(kz_container_check_name(out->name, out->name_count, "a tensor's name"));
-    KZ_TRY(measure(&out->tensor, type, at));
-    return kz_cursor_take(cursor, out->tensor.byte_count, "a tensor's values", &out->tensor.bytes);
+    KZ_TRY(read_dims(cursor, &tensor));
+    KZ_TRY(kz_cursor_take(cursor, name_count, "a tensor's name", &text));
+    KZ_TRY(kz_container_check_name(text, name_count, "a tensor's name"));
+    memcpy(name, text, name_count);
+    name[name_count] = '\0';
+    KZ_TRY(measure(&tensor, type));
+    KZ_TRY(kz_cursor_take(cursor, tensor.byte_count, "a tensor's values", &tensor.bytes));
+    *out_tensor = tensor;
+    return KAZEIA_OK;
 }
 
 static kazeia_status count_tensors(kz_cursor cursor, uint64_t *out_count) {
@@ -167,8 +165,9 @@ static kazeia_status count_tensors(kz_cursor cursor, uint64_t *out_count) {
         KZ_TRY(kz_cursor_take(&cursor, length, "a token", &skipped));
     }
     while (kz_cursor_left(&cursor) > 0) {
-        ggml_tensor tensor;
-        KZ_TRY(read_tensor(&cursor, &tensor));
+        char name[KZ_CHECKPOINT_NAME_LIMIT + 1];
+        kz_checkpoint_tensor tensor;
+        KZ_TRY(read_tensor(&cursor, name, &tensor));
         ++*out_count;
     }
     return KAZEIA_OK;
@@ -176,10 +175,11 @@ static kazeia_status count_tensors(kz_cursor cursor, uint64_t *out_count) {
 
 static kazeia_status add_tensors(kz_checkpoint *checkpoint, kz_cursor *cursor) {
     while (kz_cursor_left(cursor) > 0) {
-        ggml_tensor found;
-        KZ_TRY(read_tensor(cursor, &found));
-        KZ_TRY(kz_container_copy(checkpoint, found.name, found.name_count, &found.tensor.name));
-        kz_container_add_tensor(checkpoint, &found.tensor);
+        char name[KZ_CHECKPOINT_NAME_LIMIT + 1];
+        kz_checkpoint_tensor tensor;
+        KZ_TRY(read_tensor(cursor, name, &tensor));
+        KZ_TRY(kz_container_copy(checkpoint, name, strlen(name), &tensor.name));
+        kz_container_add_tensor(checkpoint, &tensor);
     }
     return KAZEIA_OK;
 }
