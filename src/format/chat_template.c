@@ -22,10 +22,14 @@ static kazeia_status check_length(kazeia_status reaction, const char *part, cons
                                   size_t limit) {
     const size_t count = strlen(part);
     if (count > limit) {
-        return kz_fail(reaction, "chat template: its %s has %zu bytes, at most %u are allowed",
-                       what, count, KZ_CHAT_PART_BYTES);
+        return kz_fail(reaction, "chat template: its %s has %zu bytes, at most %zu are allowed",
+                       what, count, limit);
     }
     return KAZEIA_OK;
+}
+
+static kazeia_status check_part(kazeia_status reaction, const char *part, const char *what) {
+    return check_length(reaction, part, what, KZ_CHAT_PART_BYTES);
 }
 
 static kazeia_status check_role(kazeia_status reaction, const kz_chat_template *chat_template,
