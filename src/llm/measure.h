@@ -1,0 +1,45 @@
+// measure.h: a language model's bare numbers: logits, perplexity, speed.
+//
+// Each call starts from an empty cache (a conversation is computed again afterwards) and may
+// allocate: measuring is not running.
+#ifndef KZ_LLM_MEASURE_H
+#define KZ_LLM_MEASURE_H
+
+#include "generate/session.h"
+#include "text/tokenizer.h"
+
+// A status other than KAZEIA_OK ends the call.
+typedef kazeia_status (*kz_logits_sink)(void *context, size_t position, const float *logits,
+                                        size_t vocabulary);
+
+// Logits of positions [first, count) of `ids`.
+KAZEIA_MUST_CHECK kazeia_status kz_measure_logits(kz_session *session, const int32_t *ids,
+                                                  size_t count, size_t first,
+                                                  const kazeia_allocator *allocator,
+                                                  kz_logits_sink sink, void *context);
+
+typedef struct kz_perplexity {
+    double value;  // exp of the mean negative log likelihood
+    size_t tokens; // that were scored
+} kz_perplexity;
+
+// As llama.cpp's llama-perplexity measures it: the text's tokens are cut into chunks of
+// `chunk_tokens` (what is left over is not used); in each the first token is BOS where the model
+// wants it, and the tokens at chunk_tokens / 2 + 1 and after are scored.
+KAZEIA_MUST_CHECK kazeia_status kz_measure_perplexity(
+    kz_session *session, const kz_bytes *tokenizer_section, const char *text, size_t bytes,
+    uint32_t chunk_tokens, const kazeia_allocator *allocator, kz_perplexity *out_perplexity);
+
+typedef struct kz_speed {
+    double prefill_tokens_per_s; // 0 where nothing was asked for
+    double decode_tokens_per_s;
+} kz_speed;
+
+// One prefill of `prefill` tokens and then, in its place, `decode` single steps, each after `depth`
+// tokens. The ids are a fixed sequence below `id_limit`.
+KAZEIA_MUST_CHECK kazeia_status kz_measure_speed(kz_session *session, uint32_t prefill,
+                                                 uint32_t decode, uint32_t depth, uint32_t id_limit,
+                                                 const kazeia_allocator *allocator,
+                                                 kz_speed *out_speed);
+
+#endif
