@@ -75,13 +75,16 @@ static void take_scalar(kz_byte_reader *reader, kz_metadata *entry) {
 static void take_metadata(kz_byte_reader *reader, kz_chunks *chunks, kz_metadata *entry) {
     entry->key = kz_take_string(reader);
     const uint32_t type = kz_take_u32(reader);
+    const uint32_t reserved = kz_take_u32(reader);
     if (reader->status != KAZEIA_OK) {
         return;
     }
-    if (type < KZ_METADATA_INTEGER || type > KZ_METADATA_STRINGS) {
-        reader->status =
-            kz_fail(KAZEIA_BAD_FILE, "%s: '%s' has type %u, %d to %d expected", reader->what,
-                    entry->key, type, KZ_METADATA_INTEGER, KZ_METADATA_STRINGS);
+    if (type < KZ_METADATA_INTEGER || type > KZ_METADATA_STRINGS || reserved != 0) {
+        reader->status = kz_fail(KAZEIA_BAD_FILE,
+                                 "%s: '%s' has type %u and %u after it, types %d to %d and 0 "
+                                 "expected",
+                                 reader->what, entry->key, type, reserved, KZ_METADATA_INTEGER,
+                                 KZ_METADATA_STRINGS);
         return;
     }
     entry->type = (kz_metadata_type)type;
