@@ -1,0 +1,198 @@
+// chat.c: kazeia_chat: the think stage behind the public interface.
+//   in   a runtime, a program, settings
+//   out  a stage, its statistics, measurements
+#include "kazeia/chat.h"
+
+#include "api/handles.h"
+#include "api/stage.h"
+#include "llm/chat.h"
+#include "llm/measure.h"
+
+typedef struct chat_stage {
+    kazeia_stage stage;
+    kazeia_allocator allocator;
+    kz_program *program;
+    kz_chat *chat;
+} chat_stage;
+
+static kz_chat *chat_of(const kazeia_stage *stage) {
+    return ((const chat_stage *)stage)->chat;
+}
+
+static kazeia_status feed_chat(kazeia_stage *stage, const void *in, size_t count,
+                               size_t *out_taken) {
+    return kz_chat_feed(chat_of(stage), in, count, out_taken);
+}
+
+static kazeia_status next_of_chat(kazeia_stage *stage, void *out, size_t capacity,
+                                  size_t *out_count) {
+    return kz_chat_next(chat_of(stage), out, capacity, out_count);
+}
+
+static kazeia_status finish_chat(kazeia_stage *stage) {
+    return kz_chat_finish(chat_of(stage));
+}
+
+static void cancel_chat(kazeia_stage *stage) {
+    kz_chat_cancel(chat_of(stage));
+}
+
+static kazeia_status reset_chat(kazeia_stage *stage) {
+    kz_chat_reset(chat_of(stage));
+    return KAZEIA_OK;
+}
+
+static void destroy_chat(kazeia_stage *stage) {
+    chat_stage *chat = (chat_stage *)stage;
+    const kazeia_allocator memory = chat->allocator;
+    kz_chat_destroy(chat->chat);
+    kz_program_release(chat->program);
+    kz_free(&memory, chat);
+}
+
+static const kz_stage_table chat_table = {
+    .name = "chat",
+    .feed = feed_chat,
+    .next = next_of_chat,
+    .finish = finish_chat,
+    .cancel = cancel_chat,
+    .reset = reset_chat,
+    .destroy = destroy_chat,
+};
+
+kazeia_chat_settings kazeia_chat_settings_default(void) {
+    return (kazeia_chat_settings){.sampling = {.temperature = 0.0f, .top_p = 1.0f}};
+}
+
+static kz_chat_settings settings_of(const kazeia_runtime *runtime,
+                                    const kazeia_chat_settings *given) {
+    return (kz_chat_settings){.system = given->system,
+                              .is_raw = given->is_raw,
+                              .max_tokens = given->max_tokens,
+                              .sampling = {.temperature = given->sampling.temperature,
+                                           .top_k = given->sampling.top_k,
+                                           .top_p = given->sampling.top_p,
+                                           .min_p = given->sampling.min_p,
+                                           .seed = given->sampling.seed},
+                              .memory_limit = runtime->session_memory_limit};
+}
+
+kazeia_status kazeia_chat_create(kazeia_runtime *runtime, kazeia_program *program,
+                                 const kazeia_chat_settings *settings, kazeia_stage **out_stage) {
+    KZ_TRY(kz_require(runtime, "chat: runtime"));
+    KZ_TRY(kz_require(program, "chat: program"));
+    KZ_TRY(kz_require(out_stage, "chat: out_stage"));
+    const kazeia_chat_settings given = settings ? *settings : kazeia_chat_settings_default();
+    const kazeia_allocator memory = kz_allocator_or_default(given.allocator);
+    const kz_chat_settings chat_settings = settings_of(runtime, &given);
+    chat_stage *chat = NULL;
+    KZ_TRY(kz_alloc(&memory, 1, sizeof *chat, "chat stage", (void **)&chat));
+    chat->stage.table = &chat_table;
+    chat->allocator = memory;
+    chat->program = kz_program_retain(program->loaded);
+    const kazeia_status status =
+        kz_chat_create(program->loaded, runtime->pool, &chat_settings, &memory, &chat->chat);
+    if (status != KAZEIA_OK) {
+        destroy_chat(&chat->stage);
+        return status;
+    }
+    *out_stage = &chat->stage;
+    return KAZEIA_OK;
+}
+
+static kazeia_stop_reason reason_of(kz_chat_stop stop) {
+    static const kazeia_stop_reason reasons[] = {
+        [KZ_CHAT_STOP_NONE] = KAZEIA_STOP_NONE,     [KZ_CHAT_STOP_TOKEN] = KAZEIA_STOP_TOKEN,
+        [KZ_CHAT_STOP_LENGTH] = KAZEIA_STOP_LENGTH, [KZ_CHAT_STOP_CONTEXT] = KAZEIA_STOP_CONTEXT,
+        [KZ_CHAT_STOP_CANCEL] = KAZEIA_STOP_CANCEL,
+    };
+    return reasons[stop];
+}
+
+kazeia_chat_statistics kazeia_chat_statistics_of(const kazeia_stage *chat) {
+    if (kz_stage_require(chat, &chat_table) != KAZEIA_OK) {
+        return (kazeia_chat_statistics){.stop_reason = KAZEIA_STOP_NONE};
+    }
+    const kz_chat_statistics statistics = kz_chat_statistics_of(chat_of(chat));
+    return (kazeia_chat_statistics){.prompt_tokens = statistics.prompt_tokens,
+                                    .cached_tokens = statistics.cached_tokens,
+                                    .generated_tokens = statistics.generated_tokens,
+                                    .prefill_tokens_per_s = statistics.prefill_tokens_per_s,
+                                    .ttft_ms = statistics.ttft_ms,
+                                    .decode_tokens_per_s = statistics.decode_tokens_per_s,
+                                    .stop_reason = reason_of(statistics.stop)};
+}
+
+const int32_t *kazeia_chat_tokens_of(const kazeia_stage *chat, size_t *out_count) {
+    *out_count = 0;
+    if (kz_stage_require(chat, &chat_table) != KAZEIA_OK) {
+        return NULL;
+    }
+    // A vocabulary has less than 2^31 tokens.
+    return (const int32_t *)kz_chat_reply_ids(chat_of(chat), out_count);
+}
+
+kazeia_status kazeia_chat_keep_heard(kazeia_stage *chat, size_t bytes) {
+    KZ_TRY(kz_stage_require(chat, &chat_table));
+    return kz_chat_keep_heard(chat_of(chat), bytes);
+}
+
+const char *kazeia_stop_reason_name(kazeia_stop_reason reason) {
+    switch (reason) {
+    case KAZEIA_STOP_NONE:
+        return "none";
+    case KAZEIA_STOP_TOKEN:
+        return "stop";
+    case KAZEIA_STOP_LENGTH:
+        return "length";
+    case KAZEIA_STOP_CONTEXT:
+        return "context";
+    case KAZEIA_STOP_CANCEL:
+        return "cancel";
+    }
+    return "unknown";
+}
+
+// --- Measuring ----------------------------------------------------------------------------------
+
+kazeia_status kazeia_chat_logits(kazeia_stage *chat, const int32_t *ids, size_t count, size_t first,
+                                 kazeia_logits_sink sink, void *context) {
+    KZ_TRY(kz_stage_require(chat, &chat_table));
+    KZ_TRY(kz_require(ids, "logits: ids"));
+    KZ_TRY(kz_require((const void *)(uintptr_t)sink, "logits: sink"));
+    kz_chat *model = chat_of(chat);
+    return kz_measure_logits(kz_chat_session(model), ids, count, first, kz_chat_allocator(model),
+                             sink, context);
+}
+
+kazeia_status kazeia_chat_perplexity(kazeia_stage *chat, const char *text, size_t bytes,
+                                     uint32_t context, double *out_perplexity, size_t *out_tokens) {
+    KZ_TRY(kz_stage_require(chat, &chat_table));
+    KZ_TRY(kz_require(text, "perplexity: text"));
+    KZ_TRY(kz_require(out_perplexity, "perplexity: out_perplexity"));
+    KZ_TRY(kz_require(out_tokens, "perplexity: out_tokens"));
+    kz_chat *model = chat_of(chat);
+    const kz_program *program = ((const chat_stage *)chat)->program;
+    kz_perplexity perplexity = {0};
+    KZ_TRY(kz_measure_perplexity(kz_chat_session(model), &kz_program_describe(program)->tokenizer,
+                                 text, bytes, context, kz_chat_allocator(model), &perplexity));
+    *out_perplexity = perplexity.value;
+    *out_tokens = perplexity.tokens;
+    return KAZEIA_OK;
+}
+
+kazeia_status kazeia_chat_bench(kazeia_stage *chat, uint32_t prefill, uint32_t decode,
+                                uint32_t depth, double *out_prefill_tokens_per_s,
+                                double *out_decode_tokens_per_s) {
+    KZ_TRY(kz_stage_require(chat, &chat_table));
+    KZ_TRY(kz_require(out_prefill_tokens_per_s, "bench: out_prefill_tokens_per_s"));
+    KZ_TRY(kz_require(out_decode_tokens_per_s, "bench: out_decode_tokens_per_s"));
+    kz_chat *model = chat_of(chat);
+    kz_session *session = kz_chat_session(model);
+    kz_speed speed = {0};
+    KZ_TRY(kz_measure_speed(session, prefill, decode, depth, kz_session_vocabulary(session),
+                            kz_chat_allocator(model), &speed));
+    *out_prefill_tokens_per_s = speed.prefill_tokens_per_s;
+    *out_decode_tokens_per_s = speed.decode_tokens_per_s;
+    return KAZEIA_OK;
+}

@@ -1,0 +1,16 @@
+// describe.h: a program as JSON, and its need of memory. Inside api/ only.
+#ifndef KZ_API_DESCRIBE_H
+#define KZ_API_DESCRIBE_H
+
+#include "api/handles.h"
+#include "base/text_buffer.h"
+#include "runtime/context.h"
+
+#define KZ_DESCRIPTION_BYTES ((size_t)256 * 1024 * 1024) // longest JSON text
+
+// What one session of the program's own stage takes.
+kz_memory_plan kz_describe_memory(kz_program *program);
+// Appends the object that kazeia_program_describe promises.
+KAZEIA_MUST_CHECK kazeia_status kz_describe_program(kz_program *program, kz_text_buffer *text);
+
+#endif

@@ -1,0 +1,27 @@
+// stage.h: the table behind kazeia_stage. Inside api/ only.
+//
+// A stage is a struct whose first member is a kazeia_stage; its file defines one static table.
+#ifndef KZ_API_STAGE_H
+#define KZ_API_STAGE_H
+
+#include "kazeia/program.h"
+
+typedef struct kz_stage_table {
+    const char *name; // as "chat"
+    kazeia_status (*feed)(kazeia_stage *stage, const void *in, size_t count, size_t *out_taken);
+    kazeia_status (*next)(kazeia_stage *stage, void *out, size_t capacity, size_t *out_count);
+    kazeia_status (*finish)(kazeia_stage *stage);
+    void (*cancel)(kazeia_stage *stage);
+    kazeia_status (*reset)(kazeia_stage *stage);
+    void (*destroy)(kazeia_stage *stage);
+} kz_stage_table;
+
+struct kazeia_stage {
+    const kz_stage_table *table;
+};
+
+// BAD_ARGUMENT when the stage is NULL or of another kind than `table`.
+KAZEIA_MUST_CHECK kazeia_status kz_stage_require(const kazeia_stage *stage,
+                                                 const kz_stage_table *table);
+
+#endif
