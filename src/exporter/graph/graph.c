@@ -54,7 +54,7 @@ static kz_metadata *add_metadata(kz_graph *graph, const char *key, kz_metadata_t
         return NULL;
     }
     kz_metadata *entry = &graph->metadata[graph->metadata_count++];
-    *entry = (kz_metadata){.key = name, .type = type};
+    *entry = (kz_metadata){.key = name, .type = type, .count = 1};
     return entry;
 }
 
@@ -80,7 +80,7 @@ void kz_graph_set_integers(kz_graph *graph, const char *key, const int64_t *valu
         return;
     }
     kz_graph_note(graph, kz_bump_take(&graph->memory, count, sizeof *copy, (void **)&copy));
-    if (copy && count) {
+    if (copy) {
         memcpy(copy, values, count * sizeof *copy);
         entry->integers = copy;
         entry->count = count;

@@ -1,0 +1,431 @@
+// whisper.c: the listening stage: samples in, what was said out.
+//   in   16 kHz mono samples
+//   out  text, language, tokens and probabilities, a window at a time
+// Decoding is greedy without timestamps: what a voice agent needs, and what the goldens hold. The
+// probability that nothing was said is the one after the start token alone, as in OpenAI's program.
+#include "listen/whisper.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "audio/cut.h"
+#include "audio/mel.h"
+#include "base/text_buffer.h"
+#include "generate/loop.h"
+#include "listen/guards.h"
+#include "listen/languages.h"
+#include "text/detokenizer.h"
+
+#define MORE_SAMPLES 16000 // beyond a window: enough to know that it is not the last
+#define TOKEN_LIMIT 224    // of one window, as in OpenAI's program
+#define TEXT_BYTES 8192
+#define PROMPT_TOKENS 4
+
+enum { INPUT_CROSS_TABLE, INPUT_CROSS_SEQUENCES, INPUT_CROSS_LAST, INPUT_COUNT };
+
+typedef struct listen_tokens {
+    int64_t start, end, transcribe, no_speech, no_timestamps;
+    const int64_t *suppress, *suppress_begin;
+    size_t suppress_count, suppress_begin_count;
+} listen_tokens;
+
+struct kz_whisper {
+    kazeia_allocator allocator;
+    kz_program *program;
+    kz_session *session;
+    kz_sampler *sampler;
+    kz_tokenizer *tokenizer;
+    kz_mel *mel;
+    kz_languages languages;
+    listen_tokens tokens;
+    kz_stop_tokens stop;
+    bool has_guards;
+    uint32_t encode_method;
+    int64_t positions;
+    int32_t *cross_table, *cross_zeros; // [positions] each: one slot, every row in order
+    float *mel_rows;                    // [KZ_MEL_ROWS][mels]
+    float *samples;                     // [KZ_MEL_SAMPLES + MORE_SAMPLES]
+    size_t sample_count;
+    uint64_t samples_before; // given away in earlier windows
+    bool is_finished;
+    int32_t ids[TOKEN_LIMIT];
+    size_t id_count;
+    double log_probability_sum;
+    kz_text_buffer text;
+};
+
+// --- Creation -----------------------------------------------------------------------------------
+
+static kazeia_status read_ids(const kz_program *program, const char *key, int64_t vocabulary,
+                              const int64_t **out_ids, size_t *out_count) {
+    if (!kz_program_integers(program, key, out_ids, out_count)) {
+        return kz_fail(KAZEIA_BAD_FILE, "program: metadata has no integers '%s'", key);
+    }
+    for (size_t i = 0; i < *out_count; i++) {
+        if ((*out_ids)[i] < 0 || (*out_ids)[i] >= vocabulary) {
+            return kz_fail(KAZEIA_BAD_FILE,
+                           "program: metadata '%s'[%zu] is %lld, the vocabulary "
+                           "has %lld",
+                           key, i, (long long)(*out_ids)[i], (long long)vocabulary);
+        }
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status read_tokens(kz_whisper *whisper, int64_t vocabulary) {
+    const kz_program *program = whisper->program;
+    listen_tokens *tokens = &whisper->tokens;
+    const struct {
+        const char *key;
+        int64_t *value;
+    } ids[] = {{"listen.start", &tokens->start},
+               {"listen.end", &tokens->end},
+               {"listen.transcribe", &tokens->transcribe},
+               {"listen.no_speech", &tokens->no_speech},
+               {"listen.no_timestamps", &tokens->no_timestamps}};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        KZ_TRY(kz_program_require_integer(program, ids[i].key, 0, vocabulary - 1, ids[i].value));
+    }
+    const int64_t *language_ids = NULL;
+    size_t count = 0;
+    KZ_TRY(read_ids(program, "listen.language_tokens", vocabulary, &language_ids, &count));
+    KZ_TRY(read_ids(program, "listen.suppress", vocabulary, &tokens->suppress,
+                    &tokens->suppress_count));
+    KZ_TRY(read_ids(program, "listen.suppress_begin", vocabulary, &tokens->suppress_begin,
+                    &tokens->suppress_begin_count));
+    whisper->stop = (kz_stop_tokens){&tokens->end, 1};
+    return KAZEIA_OK;
+}
+
+static kazeia_status check_encode(kz_whisper *whisper, int64_t mels) {
+    KZ_TRY(kz_program_require_method(whisper->program, "encode", &whisper->encode_method));
+    const kz_method *method =
+        &kz_program_describe(whisper->program)->methods[whisper->encode_method];
+    const bool is_right = method->input_count == 4 && method->output_count == 0 &&
+                          method->symbol_count == 2 && method->symbols[0].maximum >= KZ_MEL_ROWS &&
+                          method->values[method->inputs[0]].type == KZ_F32 &&
+                          method->values[method->inputs[0]].dims[1].offset == mels &&
+                          method->values[method->inputs[1]].dims[1].offset == whisper->positions;
+    if (!is_right) {
+        return kz_fail(KAZEIA_BAD_FILE,
+                       "program: method 'encode' does not take %u frames of %lld, a cross table of "
+                       "%lld, sequences and positions",
+                       KZ_MEL_ROWS, (long long)mels, (long long)whisper->positions);
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status create_session(kz_whisper *whisper, kz_pool *pool, uint64_t memory_limit) {
+    const kz_session_input inputs[INPUT_COUNT] = {
+        [INPUT_CROSS_TABLE] = {"cross_table", whisper->cross_table, (size_t)whisper->positions},
+        [INPUT_CROSS_SEQUENCES] = {"cross_sequences", NULL, 0},
+        [INPUT_CROSS_LAST] = {"cross_last", NULL, 0}};
+    const kz_session_symbol slots = {"slots", 1};
+    const kz_session_settings settings = {.prefill = "decode_prefill",
+                                          .step = "decode_step",
+                                          .logits = "logits",
+                                          .sequences = 1,
+                                          .priority = KZ_PRIORITY_LISTEN,
+                                          .memory_limit = memory_limit,
+                                          .inputs = inputs,
+                                          .input_count = INPUT_COUNT,
+                                          .symbols = &slots,
+                                          .symbol_count = 1};
+    KZ_TRY(kz_session_create(whisper->program, pool, &settings, &whisper->allocator,
+                             &whisper->session));
+    kz_session_set_input(whisper->session, INPUT_CROSS_LAST, 0, (int32_t)whisper->positions - 1);
+    return KAZEIA_OK;
+}
+
+static kazeia_status allocate_buffers(kz_whisper *whisper, int64_t mels) {
+    const kazeia_allocator *memory = &whisper->allocator;
+    KZ_TRY(kz_alloc(memory, (size_t)whisper->positions, sizeof(int32_t), "cross table",
+                    (void **)&whisper->cross_table));
+    KZ_TRY(kz_alloc(memory, (size_t)whisper->positions, sizeof(int32_t), "cross sequences",
+                    (void **)&whisper->cross_zeros));
+    KZ_TRY(kz_alloc(memory, KZ_MEL_ROWS * (size_t)mels, sizeof(float), "mel rows",
+                    (void **)&whisper->mel_rows));
+    KZ_TRY(kz_alloc(memory, KZ_MEL_SAMPLES + MORE_SAMPLES, sizeof(float), "samples",
+                    (void **)&whisper->samples));
+    for (int32_t i = 0; i < whisper->positions; i++) {
+        whisper->cross_table[i] = i;
+    }
+    return kz_text_buffer_init(&whisper->text, memory, TEXT_BYTES, TEXT_BYTES);
+}
+
+static kazeia_status fill(kz_whisper *whisper, kz_pool *pool, const kz_whisper_settings *settings) {
+    const kz_program *program = whisper->program;
+    int64_t mels = 0, rate = 0, vocabulary = 0;
+    KZ_TRY(kz_program_require_integer(program, "listen.sample_rate_hz", KZ_MEL_RATE_HZ,
+                                      KZ_MEL_RATE_HZ, &rate));
+    KZ_TRY(kz_program_require_integer(program, "listen.mels", 1, 256, &mels));
+    KZ_TRY(kz_program_require_integer(program, "listen.positions", KZ_MEL_ROWS / 2, KZ_MEL_ROWS / 2,
+                                      &whisper->positions));
+    KZ_TRY(kz_program_require_integer(program, "model.vocabulary", 1, 1 << 22, &vocabulary));
+    KZ_TRY(kz_languages_init(&whisper->languages, program, settings->languages));
+    KZ_TRY(read_tokens(whisper, vocabulary));
+    KZ_TRY(check_encode(whisper, mels));
+    KZ_TRY(allocate_buffers(whisper, mels));
+    KZ_TRY(create_session(whisper, pool, settings->memory_limit));
+    if (kz_session_vocabulary(whisper->session) != vocabulary) {
+        return kz_fail(KAZEIA_BAD_FILE, "program: logits of %u tokens, 'model.vocabulary' is %lld",
+                       kz_session_vocabulary(whisper->session), (long long)vocabulary);
+    }
+    KZ_TRY(kz_mel_create((uint32_t)mels, NULL, &whisper->allocator, &whisper->mel));
+    const kz_sampling greedy = {.top_p = 1.0f};
+    KZ_TRY(
+        kz_sampler_create(&greedy, (uint32_t)vocabulary, &whisper->allocator, &whisper->sampler));
+    const kz_bytes *section = &kz_program_describe(program)->tokenizer;
+    if (!section->count) {
+        return KAZEIA_OK; // a program without vocabulary gives ids only
+    }
+    const kz_tokenizer_options options = {.max_text_bytes = 256};
+    return kz_tokenizer_open(section, &options, &whisper->allocator, &whisper->tokenizer);
+}
+
+kazeia_status kz_whisper_create(kz_program *program, kz_pool *pool,
+                                const kz_whisper_settings *settings,
+                                const kazeia_allocator *allocator, kz_whisper **out_whisper) {
+    const kazeia_allocator memory = kz_allocator_or_default(allocator);
+    kz_whisper *whisper = NULL;
+    KZ_TRY(kz_alloc(&memory, 1, sizeof *whisper, "listening stage", (void **)&whisper));
+    whisper->allocator = memory;
+    whisper->program = kz_program_retain(program);
+    whisper->has_guards = settings->has_guards;
+    const kazeia_status status = fill(whisper, pool, settings);
+    if (status != KAZEIA_OK) {
+        kz_whisper_destroy(whisper);
+        return status;
+    }
+    *out_whisper = whisper;
+    return KAZEIA_OK;
+}
+
+void kz_whisper_destroy(kz_whisper *whisper) {
+    if (!whisper) {
+        return;
+    }
+    const kazeia_allocator memory = whisper->allocator;
+    kz_session_destroy(whisper->session);
+    kz_sampler_destroy(whisper->sampler);
+    kz_tokenizer_close(whisper->tokenizer);
+    kz_mel_destroy(whisper->mel);
+    kz_text_buffer_clear(&whisper->text);
+    kz_free(&memory, whisper->cross_table);
+    kz_free(&memory, whisper->cross_zeros);
+    kz_free(&memory, whisper->mel_rows);
+    kz_free(&memory, whisper->samples);
+    kz_program_release(whisper->program);
+    kz_free(&memory, whisper);
+}
+
+// --- One window ---------------------------------------------------------------------------------
+
+static kazeia_status encode(kz_whisper *whisper, size_t sample_count) {
+    (void)kz_mel_compute(whisper->mel, whisper->samples, sample_count, whisper->mel_rows);
+    const uint32_t symbols[] = {KZ_MEL_ROWS, 1};
+    const void *inputs[] = {whisper->mel_rows, whisper->cross_table, whisper->cross_zeros,
+                            whisper->cross_table};
+    return kz_context_run(kz_session_context(whisper->session), whisper->encode_method, symbols,
+                          inputs, NULL);
+}
+
+static void suppress(void *context, uint32_t step, float *logits, size_t vocabulary) {
+    (void)vocabulary;
+    const listen_tokens *tokens = context;
+    for (size_t i = 0; i < tokens->suppress_count; i++) {
+        logits[tokens->suppress[i]] = -INFINITY;
+    }
+    for (size_t i = 0; step == 0 && i < tokens->suppress_begin_count; i++) {
+        logits[tokens->suppress_begin[i]] = -INFINITY;
+    }
+}
+
+// One decoder step on the start token: the language, and whether anything was said.
+static kazeia_status detect(kz_whisper *whisper, size_t *out_language, float *out_no_speech) {
+    const int32_t start = (int32_t)whisper->tokens.start;
+    float *logits = NULL;
+    kz_session_trim(whisper->session, 0, 0);
+    KZ_TRY(kz_session_extend(whisper->session, 0, &start, 1));
+    KZ_TRY(kz_session_last_logits(whisper->session, &logits));
+    *out_language = kz_languages_detect(&whisper->languages, logits);
+    *out_no_speech = (float)exp(kz_logits_log_probability(
+        logits, kz_session_vocabulary(whisper->session), (int32_t)whisper->tokens.no_speech));
+    return KAZEIA_OK;
+}
+
+static bool add_token(kz_whisper *whisper, int32_t token) {
+    whisper->ids[whisper->id_count++] = token;
+    if (!whisper->has_guards) {
+        return whisper->id_count < TOKEN_LIMIT;
+    }
+    const size_t kept = kz_repetition_cut(whisper->ids, whisper->id_count);
+    const bool repeats = kept < whisper->id_count;
+    whisper->id_count = kept;
+    return !repeats && whisper->id_count < TOKEN_LIMIT;
+}
+
+static kazeia_status decode(kz_whisper *whisper, size_t language) {
+    const int32_t prompt[PROMPT_TOKENS - 1] = {(int32_t)whisper->languages.tokens[language],
+                                               (int32_t)whisper->tokens.transcribe,
+                                               (int32_t)whisper->tokens.no_timestamps};
+    kz_loop loop = {.session = whisper->session,
+                    .sampler = whisper->sampler,
+                    .stop = kz_stop_rule_tokens(&whisper->stop),
+                    .processor = {&whisper->tokens, suppress},
+                    .has_log_probability = true};
+    KZ_TRY(kz_loop_start(&loop, prompt, PROMPT_TOKENS - 1));
+    whisper->id_count = 0;
+    whisper->log_probability_sum = 0;
+    kz_stop_action action = KZ_STOP_CONTINUE;
+    bool goes_on = true;
+    while (goes_on) {
+        int32_t token = 0;
+        KZ_TRY(kz_loop_next(&loop, &token, &action));
+        whisper->log_probability_sum += loop.log_probability;
+        goes_on = action != KZ_STOP_END && add_token(whisper, token);
+    }
+    return KAZEIA_OK;
+}
+
+static bool is_white(char c) {
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+static void trim_text(kz_text_buffer *text) {
+    size_t lead = 0;
+    while (text->count && is_white(text->bytes[text->count - 1])) {
+        text->bytes[--text->count] = '\0';
+    }
+    while (lead < text->count && is_white(text->bytes[lead])) {
+        lead++;
+    }
+    kz_text_buffer_drop_front(text, lead);
+}
+
+static kazeia_status write_text(kz_whisper *whisper) {
+    char piece[512];
+    kz_detokenizer detokenizer;
+    kz_text_buffer_reset(&whisper->text);
+    if (!whisper->tokenizer || kz_detokenizer_room(whisper->tokenizer) > sizeof piece) {
+        return KAZEIA_OK;
+    }
+    kz_detokenizer_init(&detokenizer, whisper->tokenizer, KZ_DECODE_TEXT);
+    for (size_t i = 0; i < whisper->id_count; i++) {
+        const size_t count = kz_detokenizer_push(&detokenizer, (uint32_t)whisper->ids[i], piece);
+        KZ_TRY(kz_text_buffer_append(&whisper->text, piece, count));
+    }
+    const size_t count = kz_detokenizer_flush(&detokenizer, piece);
+    KZ_TRY(kz_text_buffer_append(&whisper->text, piece, count));
+    trim_text(&whisper->text);
+    return KAZEIA_OK;
+}
+
+static void forget_text(kz_whisper *whisper) {
+    kz_text_buffer_reset(&whisper->text);
+    whisper->id_count = 0;
+}
+
+static kazeia_status hear(kz_whisper *whisper, const kz_sound *sound, size_t sample_count,
+                          kz_heard *heard) {
+    size_t language = 0;
+    KZ_TRY(encode(whisper, sample_count));
+    KZ_TRY(detect(whisper, &language, &heard->no_speech_prob));
+    heard->language = whisper->languages.codes[language];
+    KZ_TRY(decode(whisper, language));
+    KZ_TRY(write_text(whisper));
+    heard->avg_logprob = (float)(whisper->log_probability_sum / (double)(whisper->id_count + 1));
+    const kz_verdict verdict = {.text = whisper->text.bytes,
+                                .token_count = whisper->id_count,
+                                .avg_logprob = heard->avg_logprob,
+                                .no_speech_prob = heard->no_speech_prob,
+                                .sound = *sound};
+    if (whisper->has_guards && whisper->tokenizer && !kz_text_is_believable(&verdict)) {
+        forget_text(whisper);
+    }
+    return KAZEIA_OK;
+}
+
+static size_t first_allowed(const kz_languages *languages) {
+    size_t i = 0;
+    while (!languages->is_allowed[i]) {
+        i++;
+    }
+    return i;
+}
+
+static kazeia_status hear_window(kz_whisper *whisper, size_t sample_count, kz_heard *heard) {
+    const double start_s = (double)whisper->samples_before / KZ_MEL_RATE_HZ;
+    const kz_sound sound = kz_sound_measure(whisper->samples, sample_count);
+    *heard = (kz_heard){.start_s = start_s,
+                        .end_s = start_s + (double)sample_count / KZ_MEL_RATE_HZ,
+                        .language = whisper->languages.codes[first_allowed(&whisper->languages)]};
+    forget_text(whisper);
+    if (whisper->has_guards && !kz_sound_may_be_speech(&sound, sample_count)) {
+        heard->no_speech_prob = 1.0f;
+    } else {
+        KZ_TRY(hear(whisper, &sound, sample_count, heard));
+    }
+    heard->text = whisper->text.bytes;
+    heard->tokens = whisper->ids;
+    heard->token_count = whisper->id_count;
+    return KAZEIA_OK;
+}
+
+// --- The stage ----------------------------------------------------------------------------------
+
+kazeia_status kz_whisper_feed(kz_whisper *whisper, const float *samples, size_t count,
+                              size_t *out_taken) {
+    if (whisper->is_finished) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "listen: fed after finish; take what is there first");
+    }
+    const size_t room = KZ_MEL_SAMPLES + MORE_SAMPLES - whisper->sample_count;
+    const size_t taken = count < room ? count : room;
+    memcpy(whisper->samples + whisper->sample_count, samples, taken * sizeof *samples);
+    whisper->sample_count += taken;
+    *out_taken = taken;
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_whisper_finish(kz_whisper *whisper) {
+    whisper->is_finished = true;
+    return KAZEIA_OK;
+}
+
+static void drop_window(kz_whisper *whisper, size_t sample_count) {
+    whisper->sample_count -= sample_count;
+    whisper->samples_before += sample_count;
+    memmove(whisper->samples, whisper->samples + sample_count,
+            whisper->sample_count * sizeof *whisper->samples);
+}
+
+kazeia_status kz_whisper_next(kz_whisper *whisper, kz_heard *out_heard) {
+    if (kz_session_is_cancelled(whisper->session)) {
+        return kz_fail(KAZEIA_CANCELLED, "listen: stopped");
+    }
+    if (!whisper->is_finished && whisper->sample_count <= KZ_MEL_SAMPLES) {
+        return KAZEIA_NEEDS_INPUT;
+    }
+    if (whisper->sample_count == 0) {
+        whisper->is_finished = false;
+        return KAZEIA_DONE;
+    }
+    const kz_cut_rule rule = kz_cut_rule_whisper(KZ_MEL_RATE_HZ);
+    const size_t count = kz_audio_find_quiet_cut(whisper->samples, whisper->sample_count, &rule);
+    KZ_TRY(hear_window(whisper, count, out_heard));
+    drop_window(whisper, count);
+    return KAZEIA_OK;
+}
+
+void kz_whisper_cancel(kz_whisper *whisper) {
+    kz_session_cancel(whisper->session);
+}
+
+void kz_whisper_reset(kz_whisper *whisper) {
+    kz_session_resume(whisper->session);
+    kz_session_trim(whisper->session, 0, 0);
+    whisper->sample_count = 0;
+    whisper->samples_before = 0;
+    whisper->is_finished = false;
+    forget_text(whisper);
+}
