@@ -29,10 +29,10 @@ uint64_t kz_program_file_id(const kz_program_file *file);
 uint32_t kz_program_file_version(const kz_program_file *file);
 // The mapped bytes of a tensor; aligned to KZ_ALIGNMENT.
 const void *kz_program_file_tensor(const kz_program_file *file, const kz_tensor *tensor);
-// Advises the system to read all weights ahead.
+// Advises the system to read all weights ahead; nothing for a program in memory.
 void kz_program_file_will_need(const kz_program_file *file);
 
-// Reads every byte and compares all checksums.
+// Reads every byte, those of weights files too, and compares all checksums.
 KAZEIA_MUST_CHECK kazeia_status kz_program_file_verify(const kz_program_file *file);
 
 #endif
