@@ -50,7 +50,7 @@ static void destroy_chat(kazeia_stage *stage) {
     kz_free(&memory, chat);
 }
 
-static const kz_stage_table chat_table = {
+const kz_stage_table kz_chat_stage_table = {
     .name = "chat",
     .feed = feed_chat,
     .next = next_of_chat,
@@ -87,7 +87,7 @@ kazeia_status kazeia_chat_create(kazeia_runtime *runtime, kazeia_program *progra
     const kz_chat_settings chat_settings = settings_of(runtime, &given);
     chat_stage *chat = NULL;
     KZ_TRY(kz_alloc(&memory, 1, sizeof *chat, "chat stage", (void **)&chat));
-    chat->stage.table = &chat_table;
+    chat->stage.table = &kz_chat_stage_table;
     chat->allocator = memory;
     chat->program = kz_program_retain(program->loaded);
     const kazeia_status status =
@@ -110,7 +110,7 @@ static kazeia_stop_reason reason_of(kz_chat_stop stop) {
 }
 
 kazeia_chat_statistics kazeia_chat_statistics_of(const kazeia_stage *chat) {
-    if (kz_stage_require(chat, &chat_table) != KAZEIA_OK) {
+    if (kz_stage_require(chat, &kz_chat_stage_table) != KAZEIA_OK) {
         return (kazeia_chat_statistics){.stop_reason = KAZEIA_STOP_NONE};
     }
     const kz_chat_statistics statistics = kz_chat_statistics_of(chat_of(chat));
@@ -125,7 +125,7 @@ kazeia_chat_statistics kazeia_chat_statistics_of(const kazeia_stage *chat) {
 
 const int32_t *kazeia_chat_tokens_of(const kazeia_stage *chat, size_t *out_count) {
     *out_count = 0;
-    if (kz_stage_require(chat, &chat_table) != KAZEIA_OK) {
+    if (kz_stage_require(chat, &kz_chat_stage_table) != KAZEIA_OK) {
         return NULL;
     }
     // A vocabulary has less than 2^31 tokens.
@@ -133,7 +133,7 @@ const int32_t *kazeia_chat_tokens_of(const kazeia_stage *chat, size_t *out_count
 }
 
 kazeia_status kazeia_chat_keep_heard(kazeia_stage *chat, size_t bytes) {
-    KZ_TRY(kz_stage_require(chat, &chat_table));
+    KZ_TRY(kz_stage_require(chat, &kz_chat_stage_table));
     return kz_chat_keep_heard(chat_of(chat), bytes);
 }
 
@@ -157,7 +157,7 @@ const char *kazeia_stop_reason_name(kazeia_stop_reason reason) {
 
 kazeia_status kazeia_chat_logits(kazeia_stage *chat, const int32_t *ids, size_t count, size_t first,
                                  kazeia_logits_sink sink, void *context) {
-    KZ_TRY(kz_stage_require(chat, &chat_table));
+    KZ_TRY(kz_stage_require(chat, &kz_chat_stage_table));
     KZ_TRY(kz_require(ids, "logits: ids"));
     KZ_TRY(kz_require((const void *)(uintptr_t)sink, "logits: sink"));
     kz_chat *model = chat_of(chat);
@@ -167,7 +167,7 @@ kazeia_status kazeia_chat_logits(kazeia_stage *chat, const int32_t *ids, size_t 
 
 kazeia_status kazeia_chat_perplexity(kazeia_stage *chat, const char *text, size_t bytes,
                                      uint32_t context, double *out_perplexity, size_t *out_tokens) {
-    KZ_TRY(kz_stage_require(chat, &chat_table));
+    KZ_TRY(kz_stage_require(chat, &kz_chat_stage_table));
     KZ_TRY(kz_require(text, "perplexity: text"));
     KZ_TRY(kz_require(out_perplexity, "perplexity: out_perplexity"));
     KZ_TRY(kz_require(out_tokens, "perplexity: out_tokens"));
@@ -184,7 +184,7 @@ kazeia_status kazeia_chat_perplexity(kazeia_stage *chat, const char *text, size_
 kazeia_status kazeia_chat_bench(kazeia_stage *chat, uint32_t prefill, uint32_t decode,
                                 uint32_t depth, double *out_prefill_tokens_per_s,
                                 double *out_decode_tokens_per_s) {
-    KZ_TRY(kz_stage_require(chat, &chat_table));
+    KZ_TRY(kz_stage_require(chat, &kz_chat_stage_table));
     KZ_TRY(kz_require(out_prefill_tokens_per_s, "bench: out_prefill_tokens_per_s"));
     KZ_TRY(kz_require(out_decode_tokens_per_s, "bench: out_decode_tokens_per_s"));
     kz_chat *model = chat_of(chat);

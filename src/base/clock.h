@@ -7,4 +7,12 @@
 // Nanoseconds since an arbitrary start; never goes back.
 uint64_t kz_clock_now_ns(void);
 
+// The caller's local date and time.
+typedef struct kz_wall_clock {
+    int year, month, day; // month and day from 1
+    int weekday;          // 0 is Sunday
+    int hour, minute, second;
+} kz_wall_clock;
+kz_wall_clock kz_clock_wall(void);
+
 #endif

@@ -77,3 +77,16 @@ uint64_t kz_clock_now_ns(void) {
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
+
+kz_wall_clock kz_clock_wall(void) {
+    const time_t now = time(NULL);
+    struct tm local = {0};
+    (void)localtime_r(&now, &local);
+    return (kz_wall_clock){.year = local.tm_year + 1900,
+                           .month = local.tm_mon + 1,
+                           .day = local.tm_mday,
+                           .weekday = local.tm_wday,
+                           .hour = local.tm_hour,
+                           .minute = local.tm_min,
+                           .second = local.tm_sec};
+}

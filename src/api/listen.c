@@ -1,0 +1,100 @@
+// listen.c: kazeia_listen: the listening stage behind the public interface.
+//   in   a runtime, a program, settings
+//   out  a stage
+#include "kazeia/listen.h"
+
+#include "api/handles.h"
+#include "api/stage.h"
+#include "listen/whisper.h"
+
+typedef struct listen_stage {
+    kazeia_stage stage;
+    kazeia_allocator allocator;
+    kz_whisper *whisper;
+} listen_stage;
+
+static kz_whisper *whisper_of(kazeia_stage *stage) {
+    return ((listen_stage *)stage)->whisper;
+}
+
+static kazeia_status feed_listen(kazeia_stage *stage, const void *in, size_t count,
+                                 size_t *out_taken) {
+    return kz_whisper_feed(whisper_of(stage), in, count, out_taken);
+}
+
+static kazeia_status next_of_listen(kazeia_stage *stage, void *out, size_t capacity,
+                                    size_t *out_count) {
+    kz_heard heard;
+    if (capacity < 1) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "listen: room for 0 results is given, 1 is needed");
+    }
+    KZ_TRY(kz_whisper_next(whisper_of(stage), &heard));
+    *(kazeia_heard *)out = (kazeia_heard){.text = heard.text,
+                                          .language = heard.language,
+                                          .tokens = heard.tokens,
+                                          .token_count = heard.token_count,
+                                          .avg_logprob = heard.avg_logprob,
+                                          .no_speech_prob = heard.no_speech_prob,
+                                          .start_s = heard.start_s,
+                                          .end_s = heard.end_s};
+    *out_count = 1;
+    return KAZEIA_OK;
+}
+
+static kazeia_status finish_listen(kazeia_stage *stage) {
+    return kz_whisper_finish(whisper_of(stage));
+}
+
+static void cancel_listen(kazeia_stage *stage) {
+    kz_whisper_cancel(whisper_of(stage));
+}
+
+static kazeia_status reset_listen(kazeia_stage *stage) {
+    kz_whisper_reset(whisper_of(stage));
+    return KAZEIA_OK;
+}
+
+static void destroy_listen(kazeia_stage *stage) {
+    listen_stage *listen = (listen_stage *)stage;
+    const kazeia_allocator memory = listen->allocator;
+    kz_whisper_destroy(listen->whisper);
+    kz_free(&memory, listen);
+}
+
+const kz_stage_table kz_listen_stage_table = {.name = "listen",
+                                              .feed = feed_listen,
+                                              .next = next_of_listen,
+                                              .finish = finish_listen,
+                                              .cancel = cancel_listen,
+                                              .reset = reset_listen,
+                                              .destroy = destroy_listen};
+
+kazeia_listen_settings kazeia_listen_settings_default(void) {
+    return (kazeia_listen_settings){.languages = "auto", .has_guards = true};
+}
+
+kazeia_status kazeia_listen_create(kazeia_runtime *runtime, kazeia_program *program,
+                                   const kazeia_listen_settings *settings,
+                                   kazeia_stage **out_stage) {
+    KZ_TRY(kz_require(runtime, "listen: runtime"));
+    KZ_TRY(kz_require(program, "listen: program"));
+    KZ_TRY(kz_require(out_stage, "listen: out_stage"));
+    const kazeia_listen_settings chosen = settings ? *settings : kazeia_listen_settings_default();
+    const kazeia_allocator memory =
+        kz_allocator_or_default(chosen.allocator ? chosen.allocator : &runtime->allocator);
+    const kz_whisper_settings whisper = {.languages = chosen.languages,
+                                         .has_guards = chosen.has_guards,
+                                         .memory_limit = runtime->session_memory_limit};
+    listen_stage *stage = NULL;
+    KZ_TRY(kz_alloc(&memory, 1, sizeof *stage, "listening stage", (void **)&stage));
+    stage->stage.table = &kz_listen_stage_table;
+    stage->allocator = memory;
+    const kazeia_status status =
+        kz_whisper_create(program->loaded, runtime->pool, &whisper, &memory, &stage->whisper);
+    if (status != KAZEIA_OK) {
+        kz_free(&memory, stage);
+        return status;
+    }
+    *out_stage = &stage->stage;
+    return KAZEIA_OK;
+}

@@ -1,0 +1,152 @@
+// voice.c: kazeia_voice: the stages plugged into the pipeline.
+//   in   a listen, a chat and a speak stage, commands
+//   out  turns
+#include "kazeia/voice.h"
+
+#include "api/commands.h"
+#include "api/handles.h"
+#include "api/stage.h"
+#include "pipeline/voice_loop.h"
+
+struct kazeia_voice {
+    kazeia_allocator allocator;
+    kazeia_commands *commands;
+    kz_voice_loop loop;
+    uint32_t sample_rate_hz;
+};
+
+// --- Stages as the pipeline's tables ------------------------------------------------------------
+
+static kazeia_status feed_samples(void *self, const float *samples, size_t count,
+                                  size_t *out_taken) {
+    return kazeia_stage_feed(self, samples, count, out_taken);
+}
+
+static kazeia_status next_utterance(void *self, kz_utterance *out_utterance) {
+    kazeia_heard heard;
+    size_t count = 0;
+    KZ_TRY(kazeia_stage_next(self, &heard, 1, &count));
+    *out_utterance = (kz_utterance){.text = heard.text,
+                                    .language = heard.language,
+                                    .start_s = heard.start_s,
+                                    .end_s = heard.end_s,
+                                    .avg_logprob = heard.avg_logprob,
+                                    .no_speech_prob = heard.no_speech_prob};
+    return KAZEIA_OK;
+}
+
+static kazeia_status feed_text(void *self, const char *text, size_t bytes, size_t *out_taken) {
+    return kazeia_stage_feed(self, text, bytes, out_taken);
+}
+
+static kazeia_status next_text(void *self, char *out, size_t capacity, size_t *out_bytes) {
+    return kazeia_stage_next(self, out, capacity, out_bytes);
+}
+
+static kazeia_status next_samples(void *self, float *out, size_t capacity, size_t *out_count) {
+    return kazeia_stage_next(self, out, capacity, out_count);
+}
+
+static kazeia_status finish_stage(void *self) {
+    return kazeia_stage_finish(self);
+}
+
+static void cancel_stage(void *self) {
+    kazeia_stage_cancel(self);
+}
+
+static kazeia_status reset_stage(void *self) {
+    return kazeia_stage_reset(self);
+}
+
+static kazeia_status keep_heard(void *self, size_t bytes) {
+    return kazeia_chat_keep_heard(self, bytes);
+}
+
+static void plug(kz_voice_loop *loop, const kazeia_voice_parts *parts) {
+    loop->listen = (kz_listen_table){.self = parts->listen,
+                                     .feed = feed_samples,
+                                     .next = next_utterance,
+                                     .finish = finish_stage,
+                                     .cancel = cancel_stage,
+                                     .reset = reset_stage};
+    loop->think = (kz_think_table){.self = parts->chat,
+                                   .feed = feed_text,
+                                   .next = next_text,
+                                   .finish = finish_stage,
+                                   .cancel = cancel_stage,
+                                   .keep_heard = keep_heard};
+    loop->speak = (kz_speak_table){.self = parts->speak,
+                                   .feed = feed_text,
+                                   .next = next_samples,
+                                   .finish = finish_stage,
+                                   .cancel = cancel_stage,
+                                   .reset = reset_stage};
+    loop->matcher = kz_commands_matcher(parts->commands);
+}
+
+kazeia_status kazeia_voice_create(const kazeia_voice_parts *parts, kazeia_voice **out_voice) {
+    KZ_TRY(kz_require(parts, "voice: parts"));
+    KZ_TRY(kz_require(out_voice, "voice: out_voice"));
+    KZ_TRY(kz_stage_require(parts->listen, &kz_listen_stage_table));
+    KZ_TRY(kz_stage_require(parts->chat, &kz_chat_stage_table));
+    KZ_TRY(kz_stage_require(parts->speak, &kz_speak_stage_table));
+    const kazeia_allocator memory = kz_allocator_or_default(parts->allocator);
+    kazeia_voice *voice = NULL;
+    KZ_TRY(kz_alloc(&memory, 1, sizeof *voice, "voice", (void **)&voice));
+    voice->allocator = memory;
+    voice->commands = parts->commands;
+    voice->sample_rate_hz = kazeia_speak_sample_rate(parts->speak);
+    const kazeia_status status = kz_voice_loop_init(&voice->loop, &memory);
+    if (status != KAZEIA_OK) {
+        kazeia_voice_destroy(voice);
+        return status;
+    }
+    plug(&voice->loop, parts);
+    *out_voice = voice;
+    return KAZEIA_OK;
+}
+
+void kazeia_voice_destroy(kazeia_voice *voice) {
+    if (!voice) {
+        return;
+    }
+    const kazeia_allocator memory = voice->allocator;
+    kz_voice_loop_clear(&voice->loop);
+    kz_free(&memory, voice);
+}
+
+void kazeia_voice_cancel(kazeia_voice *voice) {
+    if (voice) {
+        kz_voice_loop_cancel(&voice->loop);
+    }
+}
+
+static kazeia_turn present(kazeia_voice *voice) {
+    static const char *const names[KZ_STAGE_COUNT] = {"listen", "command", "think", "speak"};
+    const kz_voice_loop *loop = &voice->loop;
+    kazeia_turn turn = {.transcript = loop->transcript.bytes,
+                        .language = loop->language,
+                        .command = kz_commands_present(voice->commands, &loop->command),
+                        .reply = loop->reply.bytes,
+                        .voice_to_voice_ms = loop->turn.stages[KZ_STAGE_SPEAK].first_ms,
+                        .audio_s = (double)loop->spoken_count / voice->sample_rate_hz};
+    for (size_t i = 0; i < KZ_STAGE_COUNT; i++) {
+        const kz_turn_times *times = &loop->turn.stages[i];
+        turn.stages[i] =
+            (kazeia_stage_times){names[i], times->start_ms, times->first_ms, times->end_ms};
+    }
+    return turn;
+}
+
+kazeia_status kazeia_voice_turn(kazeia_voice *voice, const float *samples, size_t count,
+                                kazeia_sample_sink sink, void *context, kazeia_turn *out_turn) {
+    KZ_TRY(kz_require(voice, "voice"));
+    KZ_TRY(kz_require(out_turn, "voice: out_turn"));
+    if (count) {
+        KZ_TRY(kz_require(samples, "voice: samples"));
+    }
+    KZ_TRY(kz_voice_loop_turn(&voice->loop, samples, count, sink, context));
+    *out_turn = present(voice);
+    return KAZEIA_OK;
+}

@@ -1,0 +1,15 @@
+// command.h: is what was said a command?
+//
+// Commands are tried before the language model. The grammar says what a sentence means; accepting
+// or refusing it is decided here.
+#ifndef KZ_PIPELINE_COMMAND_H
+#define KZ_PIPELINE_COMMAND_H
+
+#include "text/command_grammar.h"
+
+// `matcher` may be NULL: nothing is a command then. The result is valid until the next call.
+KAZEIA_MUST_CHECK kazeia_status kz_command_judge(kz_command_matcher *matcher,
+                                                 const char *transcript,
+                                                 kz_command_result *out_result);
+
+#endif

@@ -1,0 +1,178 @@
+// say.c: text as it is written -> samples: sentence cutter, spoken text, voice.
+//   in   bytes of text
+//   out  samples
+// A sentence waits here, cleaned, until the voice has taken it: so the voice never sees half a
+// word, and text is only drawn from the cutter when the voice has nothing to say.
+#include "pipeline/say.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/text_buffer.h"
+#include "text/sentence.h"
+#include "text/spoken.h"
+
+#define CLEAN_BYTES 16384 // of one sentence, with room for what the cleaner held back
+
+struct kz_say {
+    kazeia_allocator allocator;
+    kz_speak_table voice;
+    kz_sentence_stream *sentences;
+    kz_spoken_stream *spoken;
+    kz_text_buffer clean; // the present sentence, ended by '\n'
+    bool is_finished;     // no more text comes
+    bool is_cleaned;      // the cutter and the cleaner have given everything
+    bool is_told;         // the voice knows that no more comes
+    atomic_bool is_cancelled;
+};
+
+static kazeia_status fill(kz_say *say, const kz_say_options *options) {
+    const kz_sentence_options cutting = {.language = options->language,
+                                         .first_fragment_early = options->cuts_first_early};
+    KZ_TRY(kz_sentence_stream_create(&say->allocator, &cutting, &say->sentences));
+    KZ_TRY(kz_spoken_stream_create(&say->allocator, &say->spoken));
+    return kz_text_buffer_init(&say->clean, &say->allocator, CLEAN_BYTES, CLEAN_BYTES);
+}
+
+kazeia_status kz_say_create(const kz_speak_table *voice, const kz_say_options *options,
+                            const kazeia_allocator *allocator, kz_say **out_say) {
+    const kazeia_allocator memory = kz_allocator_or_default(allocator);
+    kz_say *say = NULL;
+    KZ_TRY(kz_alloc(&memory, 1, sizeof *say, "speaking stage", (void **)&say));
+    say->allocator = memory;
+    say->voice = *voice;
+    atomic_init(&say->is_cancelled, false);
+    const kazeia_status status = fill(say, options);
+    if (status != KAZEIA_OK) {
+        kz_say_destroy(say);
+        return status;
+    }
+    *out_say = say;
+    return KAZEIA_OK;
+}
+
+void kz_say_destroy(kz_say *say) {
+    if (!say) {
+        return;
+    }
+    const kazeia_allocator memory = say->allocator;
+    kz_sentence_stream_destroy(say->sentences);
+    kz_spoken_stream_destroy(say->spoken);
+    kz_text_buffer_clear(&say->clean);
+    kz_free(&memory, say);
+}
+
+kazeia_status kz_say_feed(kz_say *say, const char *text, size_t bytes, size_t *out_taken) {
+    if (say->is_finished) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "speak: fed after finish; reset it first");
+    }
+    return kz_sentence_stream_feed(say->sentences, text, bytes, out_taken);
+}
+
+kazeia_status kz_say_finish(kz_say *say) {
+    kz_sentence_stream_finish(say->sentences);
+    say->is_finished = true;
+    return KAZEIA_OK;
+}
+
+// Moves what the cleaner has decided into `clean`.
+static kazeia_status collect_clean(kz_say *say, kazeia_status *out_end) {
+    for (;;) {
+        kz_text_view text;
+        *out_end = kz_spoken_stream_next(say->spoken, &text);
+        if (*out_end == KAZEIA_NEEDS_INPUT || *out_end == KAZEIA_DONE) {
+            return KAZEIA_OK;
+        }
+        KZ_TRY(*out_end);
+        KZ_TRY(kz_text_buffer_append(&say->clean, text.bytes, text.count));
+    }
+}
+
+static kazeia_status clean_sentence(kz_say *say, const kz_text_view *sentence) {
+    size_t fed = 0;
+    while (fed < sentence->count) {
+        size_t taken = 0;
+        kazeia_status end = KAZEIA_OK;
+        KZ_TRY(kz_spoken_stream_feed(say->spoken, sentence->bytes + fed, sentence->count - fed,
+                                     &taken));
+        fed += taken;
+        KZ_TRY(collect_clean(say, &end));
+    }
+    return KAZEIA_OK;
+}
+
+static bool has_text(const kz_text_buffer *text) {
+    for (size_t i = 0; i < text->count; i++) {
+        if (text->bytes[i] != ' ' && text->bytes[i] != '\n') {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Draws the next sentence into `clean`; KAZEIA_NEEDS_INPUT when there is none yet.
+static kazeia_status draw_sentence(kz_say *say) {
+    kz_text_view sentence;
+    const kazeia_status status = kz_sentence_stream_next(say->sentences, &sentence);
+    if (status == KAZEIA_OK) {
+        KZ_TRY(clean_sentence(say, &sentence));
+    } else if (status == KAZEIA_DONE) {
+        kazeia_status end = KAZEIA_OK;
+        kz_spoken_stream_finish(say->spoken);
+        KZ_TRY(collect_clean(say, &end));
+        say->is_cleaned = true;
+    } else {
+        return status;
+    }
+    if (!has_text(&say->clean)) {
+        kz_text_buffer_reset(&say->clean);
+        return KAZEIA_OK;
+    }
+    return kz_text_buffer_append(&say->clean, "\n", 1);
+}
+
+static kazeia_status give_to_voice(kz_say *say) {
+    size_t taken = 0;
+    KZ_TRY(say->voice.feed(say->voice.self, say->clean.bytes, say->clean.count, &taken));
+    kz_text_buffer_drop_front(&say->clean, taken);
+    return KAZEIA_OK;
+}
+
+// The voice has nothing to say: gives it the next sentence, or the end.
+static kazeia_status supply_voice(kz_say *say) {
+    if (say->clean.count) {
+        return give_to_voice(say);
+    }
+    if (!say->is_cleaned) {
+        KZ_TRY(draw_sentence(say));
+        return say->clean.count ? give_to_voice(say) : KAZEIA_OK;
+    }
+    if (!say->is_told) {
+        say->is_told = true;
+        return say->voice.finish(say->voice.self);
+    }
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_say_next(kz_say *say, float *out_samples, size_t capacity, size_t *out_count) {
+    *out_count = 0;
+    if (atomic_load(&say->is_cancelled)) {
+        return kz_fail(KAZEIA_CANCELLED, "speak: stopped");
+    }
+    const kazeia_status status = say->voice.next(say->voice.self, out_samples, capacity, out_count);
+    return status == KAZEIA_NEEDS_INPUT ? supply_voice(say) : status;
+}
+
+void kz_say_cancel(kz_say *say) {
+    atomic_store(&say->is_cancelled, true);
+    say->voice.cancel(say->voice.self);
+}
+
+kazeia_status kz_say_reset(kz_say *say) {
+    kz_sentence_stream_reset(say->sentences);
+    kz_spoken_stream_reset(say->spoken);
+    kz_text_buffer_reset(&say->clean);
+    say->is_finished = say->is_cleaned = say->is_told = false;
+    atomic_store(&say->is_cancelled, false);
+    return say->voice.reset(say->voice.self);
+}

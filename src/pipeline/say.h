@@ -1,0 +1,34 @@
+// say.h: text as it is written -> samples: sentence cutter, spoken text, voice.
+//
+// The speaking stage that `say` and `turn` use: text comes in pieces of any size; each sentence
+// goes to the voice as soon as it is whole, without what a voice must not read (markdown, emoji,
+// thinking, special tokens). All memory is taken at creation. feed and next may run on two threads
+// when the voice allows it; cancel may come from any.
+#ifndef KZ_PIPELINE_SAY_H
+#define KZ_PIPELINE_SAY_H
+
+#include "base/alloc.h"
+#include "pipeline/stages.h"
+
+typedef struct kz_say kz_say;
+
+typedef struct kz_say_options {
+    const char *language;  // of the text, for abbreviations; NULL: "fr"
+    bool cuts_first_early; // text/sentence.h
+} kz_say_options;
+
+// The voice stays the caller's and must outlive the stage.
+KAZEIA_MUST_CHECK kazeia_status kz_say_create(const kz_speak_table *voice,
+                                              const kz_say_options *options,
+                                              const kazeia_allocator *allocator, kz_say **out_say);
+void kz_say_destroy(kz_say *say);
+
+KAZEIA_MUST_CHECK kazeia_status kz_say_feed(kz_say *say, const char *text, size_t bytes,
+                                            size_t *out_taken);
+KAZEIA_MUST_CHECK kazeia_status kz_say_next(kz_say *say, float *out_samples, size_t capacity,
+                                            size_t *out_count);
+KAZEIA_MUST_CHECK kazeia_status kz_say_finish(kz_say *say);
+void kz_say_cancel(kz_say *say);
+KAZEIA_MUST_CHECK kazeia_status kz_say_reset(kz_say *say);
+
+#endif

@@ -1,0 +1,71 @@
+// turn.h: who does what when, in one turn of a conversation.
+//
+// A pure function over a table: no clock, no thread, no model. Time arrives with each event, so
+// that a script of events is a test, and the times of the stages come out of the same steps.
+#ifndef KZ_PIPELINE_TURN_H
+#define KZ_PIPELINE_TURN_H
+
+#include "base/status.h"
+
+typedef enum kz_turn_state {
+    KZ_TURN_IDLE,
+    KZ_TURN_HEARING,    // the listen stage works on what was said
+    KZ_TURN_JUDGING,    // is it a command?
+    KZ_TURN_THINKING,   // the language model writes; the voice speaks what is whole
+    KZ_TURN_CONFIRMING, // a command's answer goes to the voice
+    KZ_TURN_FINISHING,  // all is written; the voice speaks the rest
+    KZ_TURN_OVER,
+    KZ_TURN_STATE_COUNT
+} kz_turn_state;
+
+typedef enum kz_turn_event {
+    KZ_EVENT_SOUND_ENDED, // the last sample of the person's turn was fed
+    KZ_EVENT_HEARD,       // a transcript with words
+    KZ_EVENT_HEARD_NOTHING,
+    KZ_EVENT_COMMAND,
+    KZ_EVENT_NO_COMMAND,
+    KZ_EVENT_REPLY_TEXT, // some text of the reply
+    KZ_EVENT_REPLY_ENDED,
+    KZ_EVENT_AUDIO, // some samples of the reply
+    KZ_EVENT_AUDIO_ENDED,
+    KZ_EVENT_STOPPED, // cancelled
+    KZ_EVENT_COUNT
+} kz_turn_event;
+
+// What is to be done now; a step may ask for several.
+typedef enum kz_turn_action {
+    KZ_ACTION_LISTEN = 1,
+    KZ_ACTION_MATCH = 2,
+    KZ_ACTION_THINK = 4,
+    KZ_ACTION_CONFIRM = 8,        // give the command's response to the voice
+    KZ_ACTION_SPEAK = 16,         // give the reply's text to the voice
+    KZ_ACTION_FINISH_SPEECH = 32, // no more text comes
+    KZ_ACTION_PLAY = 64,          // hand the samples over
+    KZ_ACTION_FORGET = 128,       // reset the voice
+} kz_turn_action;
+
+typedef enum kz_turn_stage {
+    KZ_STAGE_LISTEN,
+    KZ_STAGE_COMMAND,
+    KZ_STAGE_THINK,
+    KZ_STAGE_SPEAK,
+    KZ_STAGE_COUNT
+} kz_turn_stage;
+
+// In ms since the turn's last sample was fed; -1: it did not happen.
+typedef struct kz_turn_times {
+    double start_ms, first_ms, end_ms;
+} kz_turn_times;
+
+typedef struct kz_turn {
+    kz_turn_state state;
+    double origin_ms;
+    kz_turn_times stages[KZ_STAGE_COUNT];
+} kz_turn;
+
+kz_turn kz_turn_initial(void);
+// The turn after `event` at `at_ms` (any origin), and the actions it asks for. An event that the
+// state does not expect changes nothing and asks for nothing.
+kz_turn kz_turn_step(const kz_turn *turn, kz_turn_event event, double at_ms, uint32_t *out_actions);
+
+#endif
