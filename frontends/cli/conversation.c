@@ -1,0 +1,86 @@
+// conversation.c: all that a spoken conversation needs, opened and closed together.
+//
+// in:  the options --stt, --llm, --voice, --commands and those of their stages
+// out: a voice that takes turns
+#include "conversation.h"
+
+#include "engine.h"
+
+static kazeia_status open_listen(cli_run *run, cli_conversation *conversation) {
+    kazeia_listen_settings settings = kazeia_listen_settings_default();
+    settings.languages = run->options.language;
+    return cli_checked(run, kazeia_listen_create(conversation->runtime, conversation->listener,
+                                                 &settings, &conversation->listen));
+}
+
+static kazeia_status open_chat(cli_run *run, cli_conversation *conversation) {
+    const kazeia_chat_settings settings = cli_chat_settings(&run->options);
+    return cli_checked(run, kazeia_chat_create(conversation->runtime, conversation->talker,
+                                               &settings, &conversation->chat));
+}
+
+// A person waits for the first word here, and so it may come before its sentence is whole.
+static kazeia_status open_speak(cli_run *run, cli_conversation *conversation) {
+    kazeia_speak_settings settings = kazeia_speak_settings_default();
+    settings.voice = run->options.voice;
+    settings.speed = (float)run->options.speed;
+    settings.cuts_first_early = true;
+    return cli_checked(run,
+                       kazeia_speak_create(conversation->runtime, &settings, &conversation->speak));
+}
+
+static kazeia_status open_commands(cli_run *run, cli_conversation *conversation) {
+    if (run->options.commands == NULL) {
+        return KAZEIA_OK;
+    }
+    return cli_checked(run,
+                       kazeia_commands_open(run->options.commands, NULL, &conversation->commands));
+}
+
+kazeia_status cli_conversation_open(cli_run *run, cli_conversation *out_conversation) {
+    cli_conversation *conversation = out_conversation;
+    *conversation = (cli_conversation){0};
+    CLI_TRY(open_commands(run, conversation));
+    CLI_TRY(cli_program_open(run, run->options.stt, "listen", &conversation->listener));
+    CLI_TRY(cli_program_open(run, run->options.llm, "chat", &conversation->talker));
+    CLI_TRY(cli_runtime_open(run, &conversation->runtime));
+    CLI_TRY(open_speak(run, conversation));
+    CLI_TRY(open_listen(run, conversation));
+    CLI_TRY(open_chat(run, conversation));
+    const kazeia_voice_parts parts = {
+        .listen = conversation->listen,
+        .commands = conversation->commands,
+        .chat = conversation->chat,
+        .speak = conversation->speak,
+    };
+    return cli_checked(run, kazeia_voice_create(&parts, &conversation->voice));
+}
+
+static void destroy_stage(kazeia_stage *stage) {
+    if (stage != NULL) {
+        kazeia_stage_destroy(stage);
+    }
+}
+
+static void close_program(kazeia_program *program) {
+    if (program != NULL) {
+        kazeia_program_close(program);
+    }
+}
+
+void cli_conversation_close(cli_conversation *conversation) {
+    if (conversation->voice != NULL) {
+        kazeia_voice_destroy(conversation->voice);
+    }
+    destroy_stage(conversation->listen);
+    destroy_stage(conversation->chat);
+    destroy_stage(conversation->speak);
+    close_program(conversation->listener);
+    close_program(conversation->talker);
+    if (conversation->commands != NULL) {
+        kazeia_commands_close(conversation->commands);
+    }
+    if (conversation->runtime != NULL) {
+        kazeia_runtime_destroy(conversation->runtime);
+    }
+}

@@ -1,0 +1,160 @@
+// engine.c: opening what a command computes with, and driving its stages.
+//
+// in:  the options --model, --threads, --memory-limit
+// out: a runtime, a program, a stage; pieces of a stage's output
+//
+// feed may take less than it is given, and next may have to run before it takes more: the loops
+// here are the only ones that know it.
+#include "engine.h"
+
+#include <string.h>
+
+#include "model_path.h"
+
+kazeia_status cli_checked(cli_run *run, kazeia_status status) {
+    if (status == KAZEIA_CANCELLED) {
+        return cli_fail(&run->failure, status, "interrupted");
+    }
+    if (status != KAZEIA_OK) {
+        const char *sentence = kazeia_last_error();
+        (void)cli_fail(&run->failure, status, "%s",
+                       sentence[0] != '\0' ? sentence : kazeia_status_name(status));
+    }
+    return status;
+}
+
+kazeia_status cli_runtime_open(cli_run *run, kazeia_runtime **out_runtime) {
+    kazeia_runtime_settings settings = kazeia_runtime_settings_default();
+    settings.thread_count = (uint32_t)run->options.threads;
+    settings.session_memory_limit = run->options.memory_limit;
+    return cli_checked(run, kazeia_runtime_create(&settings, out_runtime));
+}
+
+static kazeia_status check_ability(cli_run *run, const char *path, const char *ability,
+                                   const kazeia_program *program) {
+    const char *found = kazeia_program_ability(program);
+    if (ability == NULL || strcmp(found, ability) == 0) {
+        return KAZEIA_OK;
+    }
+    return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT,
+                    "'%s' has the ability '%s'; '%s' expected here. 'kazeia inspect %s' shows what "
+                    "it is.",
+                    path, found, ability, path);
+}
+
+kazeia_status cli_program_open(cli_run *run, const char *model, const char *ability,
+                               kazeia_program **out_program) {
+    cli_model_path path;
+    kazeia_program *program = NULL;
+    CLI_TRY(cli_model_path_find(model, &path, &run->failure));
+    kazeia_status status = cli_checked(run, kazeia_program_open(path.text, NULL, &program));
+    if (status == KAZEIA_BAD_FILE) {
+        cli_fail_more(&run->failure, ". To make a program of a checkpoint: kazeia export SOURCE -o "
+                                     "NAME.kzp");
+    }
+    if (status == KAZEIA_OK) {
+        status = check_ability(run, path.text, ability, program);
+    }
+    if (status == KAZEIA_OK) {
+        *out_program = program;
+    } else if (program != NULL) {
+        kazeia_program_close(program);
+    }
+    return status;
+}
+
+kazeia_chat_settings cli_chat_settings(const cli_options *options) {
+    kazeia_chat_settings settings = kazeia_chat_settings_default();
+    settings.system = options->system;
+    settings.is_raw = options->is_raw;
+    settings.max_tokens = (uint32_t)options->max_tokens;
+    settings.sampling = (kazeia_sampling){
+        .temperature = (float)options->temperature,
+        .top_k = (uint32_t)options->top_k,
+        .top_p = (float)options->top_p,
+        .min_p = (float)options->min_p,
+        .seed = options->seed,
+    };
+    return settings;
+}
+
+kazeia_status cli_talker_open(cli_run *run, cli_talker *out_talker) {
+    const kazeia_chat_settings settings = cli_chat_settings(&run->options);
+    *out_talker = (cli_talker){0};
+    CLI_TRY(cli_program_open(run, run->options.model, "chat", &out_talker->program));
+    CLI_TRY(cli_runtime_open(run, &out_talker->runtime));
+    return cli_checked(run, kazeia_chat_create(out_talker->runtime, out_talker->program, &settings,
+                                               &out_talker->stage));
+}
+
+void cli_talker_close(cli_talker *talker) {
+    if (talker->stage != NULL) {
+        kazeia_stage_destroy(talker->stage);
+    }
+    if (talker->program != NULL) {
+        kazeia_program_close(talker->program);
+    }
+    if (talker->runtime != NULL) {
+        kazeia_runtime_destroy(talker->runtime);
+    }
+}
+
+static kazeia_status checked_next(cli_run *run, kazeia_status status) {
+    const bool is_news = status == KAZEIA_NEEDS_INPUT || status == KAZEIA_DONE;
+    return is_news ? status : cli_checked(run, status);
+}
+
+// Runs the stage until it needs input or is done, and returns which. `*out_is_idle`: it needed
+// input at once, so that only feeding can help.
+static kazeia_status run_stage(cli_run *run, const cli_drive *drive, bool *out_is_idle) {
+    *out_is_idle = true;
+    while (true) {
+        size_t count = 0;
+        CLI_TRY(checked_next(run,
+                             kazeia_stage_next(drive->stage, drive->out, drive->capacity, &count)));
+        *out_is_idle = false;
+        if (count > 0) {
+            CLI_TRY(drive->take(drive->context, drive->out, count));
+        }
+    }
+}
+
+kazeia_status cli_drive_drain(cli_run *run, const cli_drive *drive) {
+    bool is_idle = false;
+    const kazeia_status status = run_stage(run, drive, &is_idle);
+    return status == KAZEIA_NEEDS_INPUT || status == KAZEIA_DONE ? KAZEIA_OK : status;
+}
+
+kazeia_status cli_drive_feed(cli_run *run, const cli_drive *drive, const void *in, size_t count) {
+    const char *next = in;
+    while (count > 0) {
+        size_t taken = 0;
+        CLI_TRY(cli_checked(run, kazeia_stage_feed(drive->stage, next, count, &taken)));
+        next += taken * drive->element_bytes;
+        count -= taken;
+        if (taken == 0) {
+            bool is_idle = false;
+            const kazeia_status status = run_stage(run, drive, &is_idle);
+            if (is_idle && status == KAZEIA_NEEDS_INPUT) {
+                return cli_fail(&run->failure, KAZEIA_BUSY,
+                                "the stage takes no more input and asks for more");
+            }
+            CLI_TRY(status == KAZEIA_NEEDS_INPUT ? KAZEIA_OK : status);
+        }
+    }
+    return KAZEIA_OK;
+}
+
+kazeia_status cli_drive_finish(cli_run *run, const cli_drive *drive) {
+    bool is_idle = false;
+    CLI_TRY(cli_checked(run, kazeia_stage_finish(drive->stage)));
+    const kazeia_status status = run_stage(run, drive, &is_idle);
+    if (status == KAZEIA_NEEDS_INPUT) {
+        return cli_fail(&run->failure, KAZEIA_BUSY, "the stage asks for input after its end");
+    }
+    return status == KAZEIA_DONE ? KAZEIA_OK : status;
+}
+
+void cli_cancel_stage(void *stage) {
+    kazeia_stage_cancel(stage);
+}

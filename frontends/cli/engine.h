@@ -1,0 +1,52 @@
+// engine.h: opening what a command computes with, and driving its stages.
+//
+// in:  the options --model, --threads, --memory-limit
+// out: a runtime, a program, a stage; pieces of a stage's output
+#ifndef CLI_ENGINE_H
+#define CLI_ENGINE_H
+
+#include "cli.h"
+#include "kazeia/chat.h"
+#include "kazeia/program.h"
+
+kazeia_status cli_runtime_open(cli_run *run, kazeia_runtime **out_runtime);
+// Opens MODEL. `ability` is what it must be able to do ("chat", "listen"), or NULL for anything.
+kazeia_status cli_program_open(cli_run *run, const char *model, const char *ability,
+                               kazeia_program **out_program);
+
+// A language model, ready to answer.
+typedef struct cli_talker {
+    kazeia_runtime *runtime;
+    kazeia_program *program;
+    kazeia_stage *stage;
+} cli_talker;
+
+// The settings that the options ask for.
+kazeia_chat_settings cli_chat_settings(const cli_options *options);
+// All NULL after a failure; close in any case.
+kazeia_status cli_talker_open(cli_run *run, cli_talker *out_talker);
+void cli_talker_close(cli_talker *talker);
+
+// How a stage is driven: what it writes goes to `take` piece by piece, a piece of at most
+// `capacity` elements in `out`. KAZEIA_DONE from `take` says that nobody wants the rest: driving
+// then ends well.
+typedef struct cli_drive {
+    kazeia_stage *stage;
+    size_t element_bytes; // of the input
+    void *out;
+    size_t capacity;
+    kazeia_status (*take)(void *context, const void *out, size_t count);
+    void *context;
+} cli_drive;
+
+// Feeds all of `in` and takes what comes meanwhile.
+kazeia_status cli_drive_feed(cli_run *run, const cli_drive *drive, const void *in, size_t count);
+// Takes what can be had without more input.
+kazeia_status cli_drive_drain(cli_run *run, const cli_drive *drive);
+// Ends the input and takes the rest.
+kazeia_status cli_drive_finish(cli_run *run, const cli_drive *drive);
+
+// To be given to cli_interrupt_enter with a stage.
+void cli_cancel_stage(void *stage);
+
+#endif

@@ -1,0 +1,100 @@
+// main.c: the program kazeia.
+//
+// in:  the command line
+// out: what the command writes; the exit code of exit_codes.c
+//
+// Everything that fails comes back here as a status with a sentence, and is reported once.
+#include <string.h>
+
+#include "cli.h"
+#include "exit_codes.h"
+#include "help.h"
+#include "output.h"
+
+static bool is_one_of(const char *word, const char *one, const char *other, const char *third) {
+    return strcmp(word, one) == 0 || strcmp(word, other) == 0 || strcmp(word, third) == 0;
+}
+
+static kazeia_status fail_unknown(cli_run *run, const char *name) {
+    return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT,
+                    "unknown %s '%s'; the nearest is '%s'. 'kazeia help' lists all.",
+                    name[0] == '-' ? "option" : "command", name, cli_command_nearest(name));
+}
+
+static kazeia_status check_argument_count(cli_run *run, const cli_command *command) {
+    const size_t count = run->options.argument_count;
+    if (count < command->least_arguments) {
+        return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT,
+                        "%s needs %s, and none is given. See 'kazeia %s --help'.", command->name,
+                        command->arguments, command->name);
+    }
+    if (count > command->most_arguments) {
+        const char *excess = run->options.arguments[command->most_arguments];
+        return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT,
+                        "'%s' is one argument too many for %s; expected %s. A text of several "
+                        "words stands in quotes. See 'kazeia %s --help'.",
+                        excess, command->name,
+                        command->most_arguments == 0 ? "options only" : command->arguments,
+                        command->name);
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status run_command(cli_run *run, const cli_command *command, size_t count,
+                                 char **arguments) {
+    CLI_TRY(cli_options_read(command->name, count, arguments, &run->options, &run->failure));
+    if (run->options.is_help) {
+        return cli_help_command(command, &run->failure);
+    }
+    CLI_TRY(check_argument_count(run, command));
+    CLI_TRY(cli_interrupt_start(&run->interrupt, &run->failure));
+    kazeia_status status = command->function(run);
+    if (cli_interrupt_has_come(&run->interrupt)) {
+        status = cli_fail(&run->failure, KAZEIA_CANCELLED, "interrupted");
+    }
+    cli_interrupt_stop(&run->interrupt);
+    return status;
+}
+
+// "kazeia help [COMMAND]".
+static kazeia_status run_help(cli_run *run, const char *name) {
+    if (name == NULL) {
+        return cli_help_program(&run->failure);
+    }
+    const cli_command *command = cli_command_find(name);
+    return command == NULL ? fail_unknown(run, name) : cli_help_command(command, &run->failure);
+}
+
+static kazeia_status run_line(cli_run *run, size_t count, char **arguments,
+                              const cli_command **out_command) {
+    if (count == 0) {
+        return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT,
+                        "no command is given. 'kazeia help' lists them.");
+    }
+    if (strcmp(arguments[0], "--version") == 0) {
+        return cli_print(&run->failure, "kazeia %s\n", kazeia_version());
+    }
+    if (is_one_of(arguments[0], "help", "--help", "-h")) {
+        return run_help(run, count > 1 ? arguments[1] : NULL);
+    }
+    *out_command = cli_command_find(arguments[0]);
+    if (*out_command == NULL) {
+        return fail_unknown(run, arguments[0]);
+    }
+    return run_command(run, *out_command, count - 1, arguments + 1);
+}
+
+int main(int argument_count, char **arguments) {
+    cli_run run = {0};
+    const cli_command *command = NULL;
+    const size_t count = argument_count > 0 ? (size_t)argument_count - 1 : 0;
+    const kazeia_status status = run_line(&run, count, arguments + 1, &command);
+    if (run.failure.text[0] == '\0' && !run.is_reported) {
+        (void)cli_fail(&run.failure, status, "%s", kazeia_status_name(status));
+    }
+    if (cli_exit_code(status) != 0 && run.failure.text[0] != '\0') {
+        cli_report(cli_options_want_json(count, arguments + 1),
+                   command == NULL ? "" : command->name, NULL, run.failure.text);
+    }
+    return cli_exit_code(status);
+}

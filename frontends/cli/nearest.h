@@ -1,0 +1,11 @@
+// nearest.h: which known word is closest to a misspelt one.
+#ifndef CLI_NEAREST_H
+#define CLI_NEAREST_H
+
+#include <stddef.h>
+
+// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
+// Only the first 63 bytes of each are looked at.
+size_t cli_edit_distance(const char *left, const char *right);
+
+#endif

@@ -1,0 +1,111 @@
+// new_file.c: files that the program itself writes, whole or not at all.
+//
+// in:  a path, then bytes
+// out: the file, in place at commit and not before
+//
+// A device is refused, because a rename would replace /dev/null by a file.
+#include "new_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static kazeia_status fail_write(const char *path, const char *why, cli_sentence *out_sentence) {
+    return cli_fail(out_sentence, KAZEIA_IO, "cannot write '%s': %s", path, why);
+}
+
+// A status that blames the name when the name is at fault.
+static kazeia_status fail_open(const char *path, int error, cli_sentence *out_sentence) {
+    const bool is_name = error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG;
+    return cli_fail(out_sentence, is_name ? KAZEIA_NOT_FOUND : KAZEIA_IO,
+                    "cannot write '%s': %s; expected a name in a folder that exists", path,
+                    strerror(error));
+}
+
+// mkstemp makes files private; an output file follows the user's mask like any other.
+static void apply_mask(int file) {
+    const mode_t mask = umask(0);
+    (void)umask(mask);
+    (void)fchmod(file, 0666 & ~mask);
+}
+
+kazeia_status cli_new_file_open(const char *path, cli_new_file *out_file,
+                                cli_sentence *out_sentence) {
+    struct stat facts;
+    *out_file = (cli_new_file){.path = path};
+    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) {
+        return cli_fail(out_sentence, KAZEIA_BAD_ARGUMENT,
+                        "cannot write '%s': it is no plain file; expected a file or a new name",
+                        path);
+    }
+    const int length =
+        snprintf(out_file->temporary, sizeof out_file->temporary, "%s.tmp-XXXXXX", path);
+    if (length < 0 || (size_t)length >= sizeof out_file->temporary) {
+        return fail_open(path, ENAMETOOLONG, out_sentence);
+    }
+    const int file = mkstemp(out_file->temporary);
+    if (file < 0) {
+        return fail_open(path, errno, out_sentence);
+    }
+    apply_mask(file);
+    out_file->stream = fdopen(file, "wb");
+    if (out_file->stream == NULL) {
+        (void)close(file);
+        (void)unlink(out_file->temporary);
+        return fail_write(path, "no memory", out_sentence);
+    }
+    return KAZEIA_OK;
+}
+
+kazeia_status cli_new_file_write(cli_new_file *file, const void *bytes, size_t count,
+                                 cli_sentence *out_sentence) {
+    if (fwrite(bytes, 1, count, file->stream) != count) {
+        return fail_write(file->path, strerror(errno), out_sentence);
+    }
+    return KAZEIA_OK;
+}
+
+// Makes the rename itself last through a power cut; a folder that cannot be flushed is left at
+// that.
+static void flush_folder(const char *path) {
+    char copy[PATH_MAX];
+    (void)snprintf(copy, sizeof copy, "%s", path);
+    const int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) {
+        (void)fsync(folder);
+        (void)close(folder);
+    }
+}
+
+kazeia_status cli_new_file_commit(cli_new_file *file, cli_sentence *out_sentence) {
+    FILE *stream = file->stream;
+    file->stream = NULL;
+    bool is_whole = fflush(stream) == 0 && (fsync(fileno(stream)) == 0 || errno == EINVAL);
+    int error = errno;
+    if (fclose(stream) != 0 && is_whole) {
+        is_whole = false;
+        error = errno;
+    }
+    if (is_whole && rename(file->temporary, file->path) != 0) {
+        is_whole = false;
+        error = errno;
+    }
+    if (!is_whole) {
+        (void)unlink(file->temporary);
+        return fail_write(file->path, strerror(error), out_sentence);
+    }
+    flush_folder(file->path);
+    return KAZEIA_OK;
+}
+
+void cli_new_file_drop(cli_new_file *file) {
+    if (file->stream != NULL) {
+        (void)fclose(file->stream);
+        (void)unlink(file->temporary);
+        file->stream = NULL;
+    }
+}

@@ -1,0 +1,47 @@
+// progress.c: how far a long work is, for people who watch.
+//
+// in:  bytes done of bytes in all
+// out: one line on standard error, redrawn a few times a second; nothing when that is no terminal
+#include "progress.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+#define BAR_COLUMNS 24
+#define REDRAW_MS 100.0
+
+void cli_progress_start(cli_progress *out_progress, bool is_wanted) {
+    *out_progress = (cli_progress){
+        .is_shown = is_wanted && isatty(STDERR_FILENO) == 1,
+        .start_ms = cli_now_ms(),
+    };
+}
+
+void cli_progress_show(cli_progress *progress, uint64_t bytes_done, uint64_t bytes_total,
+                       const char *what) {
+    const double now_ms = cli_now_ms();
+    if (!progress->is_shown || now_ms - progress->drawn_ms < REDRAW_MS || bytes_total == 0) {
+        return;
+    }
+    progress->drawn_ms = now_ms;
+    const double share = (double)bytes_done / (double)bytes_total;
+    const double seconds = (now_ms - progress->start_ms) / 1e3;
+    const double left_s = bytes_done > 0 ? seconds / share - seconds : 0;
+    char bar[BAR_COLUMNS + 1];
+    const size_t full = share < 1 ? (size_t)(share * BAR_COLUMNS) : BAR_COLUMNS;
+    memset(bar, '#', full);
+    memset(bar + full, '.', BAR_COLUMNS - full);
+    bar[BAR_COLUMNS] = '\0';
+    (void)fprintf(stderr, "\r[%s] %3.0f %%  %.0f MB/s  %.0f s left  %-.24s\033[K", bar, share * 100,
+                  seconds > 0 ? (double)bytes_done / 1e6 / seconds : 0, left_s,
+                  what == NULL ? "" : what);
+}
+
+void cli_progress_end(cli_progress *progress) {
+    if (progress->is_shown && progress->drawn_ms > 0) {
+        (void)fprintf(stderr, "\r\033[K");
+    }
+}
