@@ -13,7 +13,13 @@
 #include "text/command_numbers.h"
 #include "text/command_text.h"
 
-enum { MAX_STEPS = 20000000, MAX_TRACES = 32768, SAID_BYTES = 8192, RESPONSE_BYTES = 2048 };
+enum {
+    MAX_STEPS = 20000000,
+    MAX_TRACES = 32768,
+    SAID_BYTES = 8192,
+    RESPONSE_BYTES = 2048,
+    KEPT_STARTS = 8
+};
 
 // Better: a longer name, then fewer wildcards, more literal text, less text in wildcards.
 typedef struct match_score {
@@ -55,11 +61,25 @@ struct kz_command_matcher {
     uint64_t steps;
     bool is_exhausted;
 
+    // What each rule without slots gives at the start of the present text: most sentences begin
+    // with one of a few rules.
+    struct rule_start *starts; // [grammar->rule_count]
+    uint64_t generation;       // of the text; a start of another one is stale
+    uint64_t generations[4];   // of each of texts
+    uint64_t last_generation;
+    match_state start; // the state before any text
+
     kz_command_slot slots[KZ_COMMAND_MAX_SLOTS];
     char said[SAID_BYTES];
     size_t said_count;
     char response[RESPONSE_BYTES];
 };
+
+typedef struct rule_start {
+    uint64_t generation;
+    uint32_t count;
+    match_state states[KEPT_STARTS];
+} rule_start;
 
 #define STATES_PER_SET ((size_t)2 * (KZ_COMMAND_TEXT_BYTES + 1))
 
@@ -159,7 +179,7 @@ static void match_chunk(kz_command_matcher *m, const kz_command_node *node, cons
         }
         to.is_word_start = node->text.bytes[i] == ' ' || node->text.bytes[i] == '\'';
     }
-    for (; i < node->text.count; i++) {  // at the text's end spaces match nothing
+    for (; i < node->text.count; i++) { // at the text's end spaces match nothing
         if (node->text.bytes[i] != ' ') {
             return;
         }
@@ -369,6 +389,40 @@ static void match_permutation(kz_command_matcher *m, const kz_command_node *node
     m->sets_used = mark;
 }
 
+static bool has_slots(const kz_command_rule *rule) {
+    for (size_t i = 0; i < sizeof rule->measure.slots; i++) {
+        if (rule->measure.slots[i] != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A rule without slots at the very start gives the same states in every sentence.
+static void match_rule(kz_command_matcher *m, const kz_command_rule *rule, const state_set *in,
+                       state_set *out) {
+    rule_start *kept = &m->starts[rule - m->grammar->rules];
+    if (in->states != &m->start || has_slots(rule)) {
+        match_node(m, rule->body, in, out);
+        return;
+    }
+    if (kept->generation != m->generation) {
+        const uint32_t mark = m->sets_used;
+        state_set found = take_set(m);
+        match_node(m, rule->body, in, &found);
+        m->sets_used = mark;
+        if (found.count > KEPT_STARTS) {
+            add_all(m, out, &found);
+            return;
+        }
+        kept->generation = m->generation;
+        kept->count = found.count;
+        memcpy(kept->states, found.states, found.count * sizeof *found.states);
+    }
+    const state_set states = {kept->states, kept->count};
+    add_all(m, out, &states);
+}
+
 static void match_node(kz_command_matcher *m, const kz_command_node *node, const state_set *in,
                        state_set *out) {
     m->steps++;
@@ -385,13 +439,13 @@ static void match_node(kz_command_matcher *m, const kz_command_node *node, const
             match_chunk(m, node, &in->states[i], out);
         }
         break;
-    case KZ_NODE_LIST:  // the latest place first: most often the best, so that few traces are made
+    case KZ_NODE_LIST: // the latest place first: most often the best, so that few traces are made
         for (uint32_t i = in->count; i > 0; i--) {
             match_list(m, node, &in->states[i - 1], out);
         }
         break;
     case KZ_NODE_RULE:
-        match_node(m, node->rule->body, in, out);
+        match_rule(m, node->rule, in, out);
         break;
     case KZ_NODE_SEQUENCE:
         match_sequence(m, node, in, out);
@@ -426,8 +480,8 @@ static bool match_sentence(kz_command_matcher *m, const kz_command_sentence *sen
     m->text = text;
     m->sets_used = 0;
     m->trace_count = 1;
-    match_state start = {.at = 0, .is_word_start = true};
-    const state_set in = {&start, 1};
+    m->generation = m->generations[text - m->texts];
+    const state_set in = {&m->start, 1};
     state_set out = take_set(m);
     bool is_found = false;
     match_node(m, sentence->body, &in, &out);
@@ -604,6 +658,9 @@ kazeia_status kz_command_match(kz_command_matcher *matcher, const char *transcri
     m->steps = 0;
     m->is_exhausted = false;
     memset(m->has_text, 0, sizeof m->has_text);
+    for (uint32_t i = 0; i < 4; i++) {
+        m->generations[i] = ++m->last_generation;
+    }
     if (!kz_command_text_prepare(transcript, &m->texts[0]) || m->texts[0].count == 0) {
         return KAZEIA_OK;
     }
@@ -638,6 +695,10 @@ kazeia_status kz_command_matcher_create(const kz_command_grammar *grammar,
     KZ_TRY_DONE(status,
                 kz_alloc(&own, MAX_TRACES, sizeof(slot_trace), "command matcher's slots", &memory));
     m->traces = memory;
+    KZ_TRY_DONE(status, kz_alloc(&own, grammar->rule_count, sizeof(rule_start),
+                                 "command matcher's rules", &memory));
+    m->starts = memory;
+    m->start.is_word_start = true;
     *out_matcher = m;
     return KAZEIA_OK;
 done:
@@ -650,6 +711,7 @@ void kz_command_matcher_destroy(kz_command_matcher *matcher) {
         const kazeia_allocator allocator = matcher->allocator;
         kz_free(&allocator, matcher->pool);
         kz_free(&allocator, matcher->traces);
+        kz_free(&allocator, matcher->starts);
         kz_free(&allocator, matcher);
     }
 }

@@ -155,6 +155,7 @@ static kazeia_status measure_kind(measurer *m, const kz_command_node *node, kz_n
     case KZ_NODE_RULE:
         KZ_TRY(measure_rule(m, node->rule));
         *out = node->rule->measure;
+        out->sets++;
         break;
     default:
         return measure_children(m, node, out);

@@ -207,7 +207,7 @@ static verdict judge_next_word(kz_sentence_stream *s, kz_utf8_char ch, size_t at
         return CUT;
     }
     if (!ch.is_valid || !kz_char_is_letter(c)) {
-        return KEEP;
+        return stop->rule == KZ_STOP_NUMERAL ? CUT : KEEP;
     }
     stop->phase = IN_WORD;
     stop->word_at = at;
@@ -277,7 +277,7 @@ static verdict judge_word(kz_sentence_stream *s, kz_utf8_char ch, size_t at, boo
     const size_t count = at - s->stop.word_at;
     const bool is_elided = !is_end && (ch.code_point == '\'' || ch.code_point == 0x2019);
     if (!is_end && ch.is_valid && kz_char_is_letter(ch.code_point)) {
-        return count < MAX_STARTER_BYTES ? WAIT : KEEP;
+        return count < MAX_STARTER_BYTES ? WAIT : s->stop.rule == KZ_STOP_NUMERAL ? CUT : KEEP;
     }
     if (!is_end && ch.code_point == '.') {
         return KEEP;

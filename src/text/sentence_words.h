@@ -11,6 +11,7 @@
 typedef enum kz_stop_rule {
     KZ_STOP_ANY,     // a capital, a digit, a sign
     KZ_STOP_CAPITAL, // a capital or a sign: "etc.", "sept."
+    KZ_STOP_NUMERAL, // the same, but no Roman numeral: "chap. II", "l'art. Il"
     KZ_STOP_STARTER, // a word that begins sentences: "U.S. He", "Inc. The"
     KZ_STOP_PRONOUN, // the same without words that begin surnames: "J. Le Goff", "plan B. Elle"
     KZ_STOP_NEVER    // nothing: "M.", "p. ex.", "e.g."
@@ -20,8 +21,8 @@ typedef enum kz_stop_rule {
 // number, so that one capital letter is a unit ("5 A.") and no initial.
 kz_stop_rule kz_abbreviation_rule(const char *language, kz_text_view word, bool follows_number);
 
-// True when the word, with its apostrophe if one follows, begins sentences. For PRONOUN the list is
-// shorter.
+// True when the word, with its apostrophe if one follows, may begin a sentence after a stop of that
+// rule: for NUMERAL any word but a numeral, for STARTER a list, for PRONOUN a shorter one.
 bool kz_word_starts_sentence(const char *language, kz_text_view word, kz_stop_rule rule);
 
 #endif
