@@ -104,7 +104,9 @@ uint32_t kz_tokenizer_view_match_special(const kz_tokenizer_view *view, const ui
                                          size_t count, bool with_control);
 
 // Hashes of the two slot tables. A table has a power of two of slots; a key's slots are those from
-// hash modulo the count onwards, round the end, at most the probe limit.
+// the hash's low 32 bits modulo the count onwards, round the end, at most the probe limit; a free
+// slot (KZ_NO_TOKEN) ends the search. The pair's hash, modulo 2^64: h = (left * 2^32 + right) *
+// 0x9e3779b97f4a7c15; h ^= h >> 29; h *= 0xbf58476d1ce4e5b9; h ^= h >> 32.
 uint64_t kz_tokenizer_pair_hash(uint32_t left, uint32_t right);
 uint64_t kz_tokenizer_piece_hash(const uint8_t *bytes, size_t count); // FNV-1a, 64 bits
 

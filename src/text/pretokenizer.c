@@ -173,12 +173,14 @@ void kz_pretokenizer_close(kz_pretokenizer *pretokenizer) {
     kz_free(&own, pretokenizer);
 }
 
+// Steps, the interpreter's frames and the stack of machine code are all given in advance.
 static kazeia_status fail_match(int code, size_t count) {
-    if (code == PCRE2_ERROR_MATCHLIMIT) {
+    if (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_NOMEMORY ||
+        code == PCRE2_ERROR_HEAPLIMIT || code == PCRE2_ERROR_JIT_STACKLIMIT) {
         return kz_fail(
             KAZEIA_BAD_FILE,
-            "tokenizer: a pattern needs more than %u steps a byte on a text of %zu bytes",
-            STEPS_A_BYTE, count);
+            "tokenizer: a pattern needs more %s than it is given for a text of %zu bytes",
+            code == PCRE2_ERROR_MATCHLIMIT ? "steps" : "memory", count);
     }
     char reason[128] = "";
     pcre2_get_error_message(code, (PCRE2_UCHAR *)reason, sizeof reason);

@@ -20,10 +20,11 @@ struct kz_tokenizer_draft {
     kz_tokenizer_source source;
     kz_tokenizer_token *tokens; // bytes are set by kz_tokenizer_draft_source
     size_t *places;             // [token_count] in `vocabulary`
-    bool *are_merged;           // [token_count] spelled as bytes: halves and results of merges
+    bool *are_merged;           // [token_count] halves and results of merges
     kz_text_buffer vocabulary;
-    kz_text_buffer scratch; // one token's raw bytes
-    kz_text_buffer whole;   // those of both halves of a merge
+    kz_text_buffer scratch;           // one token's raw bytes
+    kz_text_buffer whole;             // those of both halves of a merge
+    kz_token_spelling merge_spelling; // of NORMAL tokens, and so of the halves of merges
     kz_tokenizer_merge *merges;
     size_t merge_capacity;
     uint32_t *slots; // tokens of merges by hash
@@ -190,7 +191,10 @@ kazeia_status kz_tokenizer_draft_set_token(kz_tokenizer_draft *draft, size_t id,
     }
     bool is_spelled = false;
     KZ_TRY(undo_spelling(draft, text, count, spelling, &is_spelled));
-    draft->are_merged[id] = is_spelled && spelling == KZ_SPELLED_BYTES;
+    if (kind == KZ_TOKEN_NORMAL) {
+        draft->merge_spelling = spelling;
+    }
+    draft->are_merged[id] = is_spelled && (spelling == KZ_SPELLED_BYTES || kind == KZ_TOKEN_NORMAL);
     if (!is_spelled) {
         kind = KZ_TOKEN_UNUSED;
         KZ_TRY(undo_spelling(draft, text, count, KZ_SPELLED_RAW, &is_spelled));
@@ -252,7 +256,7 @@ static kazeia_status grow_merges(kz_tokenizer_draft *draft) {
 static kazeia_status find_half(kz_tokenizer_draft *draft, const char *text, size_t count,
                                uint32_t *out_token, kz_text_buffer *whole) {
     bool is_spelled = false;
-    KZ_TRY(undo_spelling(draft, text, count, KZ_SPELLED_BYTES, &is_spelled));
+    KZ_TRY(undo_spelling(draft, text, count, draft->merge_spelling, &is_spelled));
     *out_token =
         is_spelled ? *find_slot(draft, draft->scratch.bytes, draft->scratch.count) : KZ_NO_TOKEN;
     if (*out_token == KZ_NO_TOKEN) {

@@ -30,8 +30,8 @@ KAZEIA_MUST_CHECK kazeia_status kz_tokenizer_draft_set_token(kz_tokenizer_draft 
                                                              kz_token_spelling spelling,
                                                              uint8_t kind, float score);
 
-// After all tokens: adds the next merge by the spelled texts of its halves. BAD_FILE when one of
-// them or the whole is not a NORMAL token.
+// After all tokens: adds the next merge by the texts of its halves, spelled as the NORMAL tokens
+// were (all in one way). BAD_FILE when one of them or the whole is no such token.
 KAZEIA_MUST_CHECK kazeia_status kz_tokenizer_draft_add_merge(kz_tokenizer_draft *draft,
                                                              const char *left, size_t left_count,
                                                              const char *right, size_t right_count);

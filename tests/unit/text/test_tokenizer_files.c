@@ -231,6 +231,32 @@ static void patterns_keep_their_meaning(void **state) {
     }
 }
 
+static void set_token(kz_tokenizer_draft *draft, size_t id, const char *text) {
+    assert_int_equal(kz_tokenizer_draft_set_token(draft, id, text, strlen(text), KZ_SPELLED_RAW,
+                                                  KZ_TOKEN_NORMAL, 0),
+                     KAZEIA_OK);
+}
+
+static void merges_are_spelled_as_tokens_are(void **state) {
+    (void)state;
+    kz_tokenizer_draft *draft = NULL;
+    kz_bytes section;
+    uint32_t ids[8];
+    size_t count = 0;
+    assert_int_equal(kz_tokenizer_draft_create(KZ_TOKENIZER_BYTE_BPE, 5, NULL, &draft), KAZEIA_OK);
+    set_token(draft, 0, " ");
+    set_token(draft, 1, "\xe9");
+    set_token(draft, 2, " \xe9");
+    assert_int_equal(kz_tokenizer_draft_add_merge(draft, " ", 1, "\xe9", 1), KAZEIA_OK);
+    assert_int_equal(kz_tokenizer_draft_add_merge(draft, "Ġ", 2, "\xe9", 1), KAZEIA_BAD_FILE);
+    kz_tokenizer *tokenizer = open_draft(draft, &section);
+    assert_int_equal(kz_tokenizer_encode(tokenizer, "\xe9", 1, 0, ids, 8, &count), KAZEIA_OK);
+    assert_int_equal(ids[0], 1);
+    assert_int_equal(kz_tokenizer_find(tokenizer, " \xe9", 2), 2);
+    kz_tokenizer_close(tokenizer);
+    free_section(section);
+}
+
 // Every known pre-tokeniser compiles, and cuts nothing away.
 static void known_pretokenizers_work(void **state) {
     (void)state;
@@ -271,6 +297,7 @@ int main(void) {
         cmocka_unit_test(what_is_not_reproduced_is_refused_by_name),
         cmocka_unit_test(unknown_names_list_the_known),
         cmocka_unit_test(patterns_keep_their_meaning),
+        cmocka_unit_test(merges_are_spelled_as_tokens_are),
         cmocka_unit_test(known_pretokenizers_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
