@@ -11,6 +11,7 @@
 
 #include "base/file_system.h"
 #include "format/check.h"
+#include "format/check_parts.h"
 #include "format/checksum.h"
 #include "format/file_parts.h"
 #include "format/tables.h"
@@ -154,6 +155,7 @@ static kazeia_status map_shard(kz_program_file *file, size_t index, const char *
 
 static kazeia_status locate_beside(kz_program_file *file, size_t index, const char *program_path) {
     const char *name = file->description.contexts[index].file_name;
+    KZ_TRY(kz_check_name(name, "weights file"));
     if (!kz_is_shard_name(name)) {
         return kz_fail(KAZEIA_BAD_FILE,
                        "weight context %zu: '%s' is no name of a weights file in this folder",
