@@ -57,7 +57,7 @@ static const char *describe_content(const uint8_t *bytes, size_t size) {
         {"\x80\x02", "a Python pickle (convert it to safetensors)"},
         {"version https://git-lfs", "a Git LFS pointer (fetch the file itself)"},
         {"{", "JSON (give the folder instead)"},
-        {"KZP", "a program already"},
+        {"\x8bKZP", "a program already exported"},
         {"<", "a web page or XML"},
     };
     if (size == 0) {
@@ -74,6 +74,8 @@ static const char *describe_content(const uint8_t *bytes, size_t size) {
 
 // --- Opening ------------------------------------------------------------------------------------
 
+// From here on the checkpoint owns what is allocated: a failure anywhere is cleaned up by closing
+// it.
 static kazeia_status create(const kazeia_allocator *given, const char *path,
                             kz_checkpoint **out_checkpoint) {
     const kazeia_allocator allocator = kz_allocator_or_default(given);
@@ -96,6 +98,7 @@ static kazeia_status create(const kazeia_allocator *given, const char *path,
     return KAZEIA_OK;
 }
 
+// Fills the checkpoint from its only file. The file's name is put in front here, once.
 static kazeia_status read_file(kz_checkpoint *checkpoint) {
     const kz_checkpoint_file *file = &checkpoint->files[0];
     if (!find_kind(file->map.bytes, file->map.size, &checkpoint->kind)) {
@@ -112,6 +115,8 @@ typedef struct folder_search {
     kz_text_buffer *found; // of the checkpoint
 } folder_search;
 
+// Maps each file only for its first bytes: mapping costs no reading. More than one checkpoint is
+// the caller's to decide, never the first that the folder happens to list.
 static kazeia_status visit_entry(void *context, const char *name) {
     folder_search *search = context;
     kz_file_map map;
@@ -134,6 +139,7 @@ static kazeia_status visit_entry(void *context, const char *name) {
     return kz_text_buffer_append(search->found, search->path->bytes, search->path->count);
 }
 
+// Both buffers are the caller's, so that they are cleared in one place.
 static kazeia_status find_file(const char *folder, kz_text_buffer *path, kz_text_buffer *found) {
     KZ_TRY(kz_path_join(folder, "model.safetensors", found));
     if (kz_path_query(found->bytes, NULL) == KZ_PATH_FILE) {
@@ -212,6 +218,7 @@ kazeia_status kz_checkpoint_open(const char *path, const kazeia_allocator *alloc
     return KAZEIA_OK;
 }
 
+// As open_single, but the bytes stay the caller's: they are neither unmapped nor advised about.
 static kazeia_status open_bytes(kz_checkpoint *checkpoint, const void *bytes, size_t size) {
     KZ_TRY(kz_container_reserve_files(checkpoint, 1));
     checkpoint->files[0] = (kz_checkpoint_file){checkpoint->path, {bytes, size}, true};
@@ -307,8 +314,8 @@ const kz_checkpoint_tensor *kz_checkpoint_tensor_at(const kz_checkpoint *checkpo
 
 static kazeia_status fail_unreadable(const kz_checkpoint_tensor *tensor) {
     return kz_fail(KAZEIA_UNSUPPORTED,
-                   "tensor '%s' has the type %s, which is not read; F32, F16, BF16, Q8_0, Q4_0 and "
-                   "Q4_1 are",
+                   "tensor '%s' has the type %s, expected F32, F16, BF16, Q8_0, Q4_0, Q4_1 or "
+                   "CTranslate2's int8: convert it to one of them",
                    tensor->name, tensor->type_name);
 }
 
@@ -324,6 +331,7 @@ static const char *describe_dims(uint32_t rank, const uint64_t *dims, char *text
     return text;
 }
 
+// Rank 0 asks for any shape, a dimension of 0 for any size.
 static bool has_shape(const kz_checkpoint_tensor *tensor, uint32_t rank, const uint64_t *dims) {
     if (rank == 0) {
         return true;
@@ -383,9 +391,11 @@ kazeia_status kz_checkpoint_decode_row(const kz_checkpoint_tensor *tensor, uint6
     if (tensor->type == KZ_CHECKPOINT_UNREADABLE) {
         return fail_unreadable(tensor);
     }
+    // The elements fit memory: their bytes were found in the file.
     const size_t columns = (size_t)kz_checkpoint_row_elements(tensor);
     const uint8_t *bytes = kz_checkpoint_row(tensor, row);
     if (tensor->type == KZ_I8 && tensor->row_scales != NULL) {
+        // A quotient, as the layout defines it: a product with the reciprocal rounds otherwise.
         const float scale = kz_float_from_bits(kz_read_u32(tensor->row_scales + 4 * row));
         for (size_t i = 0; i < columns; i++) {
             out_values[i] = (float)(int8_t)bytes[i] / scale;

@@ -14,10 +14,10 @@
 #include "format/quant.h"
 
 typedef enum kz_checkpoint_kind {
-    KZ_CHECKPOINT_GGUF,          // GGUF v3 (v2 alike), one file
-    KZ_CHECKPOINT_SAFETENSORS,   // a Hugging Face folder, or one .safetensors file
-    KZ_CHECKPOINT_CTRANSLATE2,   // folder with model.bin version 6 and its JSON files
-    KZ_CHECKPOINT_WHISPER_GGML,  // whisper.cpp ggml .bin
+    KZ_CHECKPOINT_GGUF,         // GGUF v3 (v2 alike), one file
+    KZ_CHECKPOINT_SAFETENSORS,  // a Hugging Face folder, or one .safetensors file
+    KZ_CHECKPOINT_CTRANSLATE2,  // folder with model.bin version 6 and its JSON files
+    KZ_CHECKPOINT_WHISPER_GGML, // whisper.cpp ggml .bin
     KZ_CHECKPOINT_KIND_COUNT
 } kz_checkpoint_kind;
 
@@ -26,20 +26,20 @@ typedef enum kz_checkpoint_kind {
 #define KZ_CHECKPOINT_UNREADABLE ((kz_type)255)
 
 typedef struct kz_checkpoint_tensor {
-    const char *name;   // as in the file
-    kz_type type;       // F32 F16 BF16 I32 I8 Q8_0 Q4_0 Q4_1: the row form of format/quant.h
-    uint32_t rank;      // 0 (scalar) to 4
-    uint64_t dims[4];   // outermost first; unused ones are 1
-    const uint8_t *bytes;       // first row; no alignment
+    const char *name;     // as in the file
+    kz_type type;         // F32 F16 BF16 I32 I8 Q8_0 Q4_0 Q4_1: the row form of format/quant.h
+    uint32_t rank;        // 0 (scalar) to 4
+    uint64_t dims[4];     // outermost first; unused ones are 1
+    const uint8_t *bytes; // first row; no alignment
     uint64_t byte_count;
-    const uint8_t *row_scales;  // I8 of CTranslate2: f32 per row, value = q / scale; else NULL
-    const char *type_name;      // in the container's own words: "Q4_K", "BF16", "int8"
+    const uint8_t *row_scales; // I8 of CTranslate2: f32 per row, value = q / scale; else NULL
+    const char *type_name;     // in the container's own words: "Q4_K", "BF16", "int8"
 } kz_checkpoint_tensor;
 
 typedef struct kz_checkpoint kz_checkpoint;
 
-// `path` is a file or a folder. UNSUPPORTED says what was found and what is supported (a tensor of an
-// unknown type fails only when it is read: its type is then named).
+// `path` is a file or a folder. UNSUPPORTED says what was found and what is supported (a tensor of
+// an unknown type fails only when it is read: its type is then named).
 KAZEIA_MUST_CHECK kazeia_status kz_checkpoint_open(const char *path,
                                                    const kazeia_allocator *allocator,
                                                    kz_checkpoint **out_checkpoint);
@@ -87,7 +87,7 @@ bool kz_checkpoint_integer(const kz_checkpoint *checkpoint, const char *key, int
 bool kz_checkpoint_real(const kz_checkpoint *checkpoint, const char *key, double *out_value);
 bool kz_checkpoint_bool(const kz_checkpoint *checkpoint, const char *key, bool *out_value);
 const char *kz_checkpoint_string(const kz_checkpoint *checkpoint, const char *key);
-size_t kz_checkpoint_array_count(const kz_checkpoint *checkpoint, const char *key);  // 0: absent
+size_t kz_checkpoint_array_count(const kz_checkpoint *checkpoint, const char *key); // 0: absent
 // Element of an array of strings: bytes without NUL; false when absent or of another type.
 bool kz_checkpoint_array_string(const kz_checkpoint *checkpoint, const char *key, size_t index,
                                 const char **out_bytes, size_t *out_count);
@@ -101,7 +101,7 @@ bool kz_checkpoint_array_real(const kz_checkpoint *checkpoint, const char *key, 
 KAZEIA_MUST_CHECK kazeia_status kz_checkpoint_json(kz_checkpoint *checkpoint, const char *name,
                                                    const json_t **out_root);
 
-// whisper.cpp ggml: the header's eleven integers by name ("n_vocab", "n_audio_ctx", ...) are found by
-// kz_checkpoint_integer; the vocabulary is the string array "tokens"; the mel filters are the tensor
-// "mel_filters" [n_mel][n_fft].
+// whisper.cpp ggml: the header's eleven integers by name ("n_vocab", "n_audio_ctx", ...) are found
+// by kz_checkpoint_integer; the vocabulary is the string array "tokens"; the mel filters are the
+// tensor "mel_filters" [n_mel][n_fft].
 #endif

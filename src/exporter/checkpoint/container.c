@@ -29,6 +29,7 @@ kazeia_status kz_container_alloc(kz_checkpoint *checkpoint, uint64_t count, size
     return KAZEIA_OK;
 }
 
+// The rest of a full block is lost: names are far shorter than a block.
 static kazeia_status add_name_block(kz_checkpoint *checkpoint, size_t needed) {
     const size_t capacity = needed > NAME_BLOCK_BYTES ? needed : NAME_BLOCK_BYTES;
     void *memory = NULL;
@@ -82,6 +83,7 @@ kazeia_status kz_container_copy_name(kz_checkpoint *checkpoint, const void *text
 kazeia_status kz_container_reserve(kz_checkpoint *checkpoint, uint64_t tensors, uint64_t values,
                                    uint64_t arrays_of_strings) {
     assert(checkpoint->tensors == NULL && checkpoint->values == NULL);
+    // An order is a table of u32.
     void *memory = NULL;
     if (tensors > UINT32_MAX || values > UINT32_MAX) {
         return kz_fail(KAZEIA_BAD_FILE, "%llu tensors and %llu values are too many, at most %u",
@@ -123,7 +125,7 @@ kazeia_status kz_container_map(kz_checkpoint *checkpoint, const char *path,
     kz_checkpoint_file *file = &checkpoint->files[checkpoint->file_count];
     KZ_TRY(kz_container_copy(checkpoint, path, strlen(path), &file->path));
     KZ_TRY(kz_file_map_open(path, &file->map));
-    checkpoint->file_count++;
+    checkpoint->file_count++; // from here on closing unmaps it
     const size_t left = SIZE_MAX - checkpoint->budget;
     checkpoint->budget += file->map.size <= left / 4 ? 4 * file->map.size : left;
     *out_file = file;
@@ -158,6 +160,7 @@ static kazeia_status step_over_string(kz_cursor *cursor, uint32_t length_bytes) 
 kazeia_status kz_container_index_strings(kz_checkpoint *checkpoint, kz_cursor *cursor,
                                          kz_checkpoint_value *value) {
     assert(checkpoint->starts_count < checkpoint->starts_capacity);
+    // Each string has a length at least: no table is made for more than could be there.
     if (value->count > kz_cursor_left(cursor) / value->length_bytes) {
         return kz_fail(KAZEIA_BAD_FILE, "'%s' has %llu strings, the %zu bytes left hold fewer",
                        value->key, (unsigned long long)value->count, kz_cursor_left(cursor));
@@ -182,6 +185,7 @@ kazeia_status kz_container_index_strings(kz_checkpoint *checkpoint, kz_cursor *c
 
 // --- Sizes --------------------------------------------------------------------------------------
 
+// The limit is checked at each step, so that a later dimension of 0 cannot hide an overflow.
 kazeia_status kz_container_element_count(const kz_checkpoint_tensor *tensor, uint64_t *out_count) {
     uint64_t count = 1;
     for (uint32_t i = 0; i < tensor->rank; i++) {
@@ -218,6 +222,7 @@ kazeia_status kz_container_measure(kz_checkpoint_tensor *tensor, uint32_t block_
 // Does item a come before item b?
 typedef bool (*is_before)(const kz_checkpoint *checkpoint, uint32_t a, uint32_t b);
 
+// Restores the heap below `parent`: no item comes before its parent in the reverse of `before`.
 static void sift_down(const kz_checkpoint *checkpoint, is_before before, uint32_t *order,
                       size_t parent, size_t count) {
     for (size_t child = 2 * parent + 1; child < count; child = 2 * parent + 1) {
@@ -257,6 +262,7 @@ static bool key_is_before(const kz_checkpoint *checkpoint, uint32_t a, uint32_t 
     return strcmp(checkpoint->values[a].key, checkpoint->values[b].key) < 0;
 }
 
+// By address: each file is mapped at its own place, so tensors of two files never seem to overlap.
 static bool place_is_before(const kz_checkpoint *checkpoint, uint32_t a, uint32_t b) {
     return (uintptr_t)checkpoint->tensors[a].bytes < (uintptr_t)checkpoint->tensors[b].bytes;
 }
@@ -267,7 +273,7 @@ kazeia_status kz_container_refuse_overlaps(kz_checkpoint *checkpoint) {
     const kz_checkpoint_tensor *last = NULL;
     for (size_t i = 0; i < checkpoint->tensor_count; i++) {
         const kz_checkpoint_tensor *tensor = &checkpoint->tensors[order[i]];
-        if (tensor->byte_count == 0) {
+        if (tensor->byte_count == 0) { // empty, or of unknown size
             continue;
         }
         if (last != NULL && (uintptr_t)tensor->bytes - (uintptr_t)last->bytes < last->byte_count) {
@@ -282,6 +288,7 @@ kazeia_status kz_container_refuse_overlaps(kz_checkpoint *checkpoint) {
     return KAZEIA_OK;
 }
 
+// Equal names are neighbours once sorted.
 kazeia_status kz_container_finish(kz_checkpoint *checkpoint) {
     sort(checkpoint, name_is_before, checkpoint->tensors_by_name, checkpoint->tensor_count);
     for (size_t i = 1; i < checkpoint->tensor_count; i++) {

@@ -39,7 +39,7 @@ typedef struct ct2_counts {
     uint64_t scalars;
 } ct2_counts;
 
-// A string of `limit` bytes at most, its NUL not counted; it ends in NUL in the file.
+// In place: the string ends in NUL in the file.
 static kazeia_status take_string(kz_cursor *cursor, const char *what, const char **out_text) {
     uint32_t count = 0;
     const uint8_t *text = NULL;
@@ -92,6 +92,7 @@ static kazeia_status read_dims(kz_cursor *cursor, kz_checkpoint_tensor *tensor) 
     return KAZEIA_OK;
 }
 
+// The byte count is redundant, and compared: a file that disagrees with itself is damaged.
 static kazeia_status read_variable(kz_cursor *cursor, kz_checkpoint_tensor *out_tensor,
                                    uint32_t *out_dtype) {
     uint32_t byte_count = 0;
@@ -118,6 +119,7 @@ static kazeia_status read_variable(kz_cursor *cursor, kz_checkpoint_tensor *out_
     return KAZEIA_OK;
 }
 
+// Settings such as num_heads stand among the weights, as numbers without dimensions.
 static bool is_scalar_value(const kz_checkpoint_tensor *tensor, uint32_t dtype) {
     return tensor->rank == 0 && ct2_dtypes[dtype].scalar != KZ_VALUE_TYPE_COUNT;
 }
@@ -147,6 +149,7 @@ static kazeia_status read_count(kz_cursor *cursor, const char *what, uint32_t by
     return KAZEIA_OK;
 }
 
+// The first reading, on a copy of the cursor; aliases are only counted, read_aliases checks them.
 static kazeia_status count_contents(kz_cursor cursor, ct2_counts *out_counts) {
     uint32_t variables = 0;
     uint32_t aliases = 0;
@@ -225,6 +228,7 @@ static kazeia_status read_aliases(kz_checkpoint *checkpoint, kz_cursor *cursor) 
     return KAZEIA_OK;
 }
 
+// Scales are joined before aliases are made, so that an alias has them too.
 static kazeia_status read_contents(kz_checkpoint *checkpoint, kz_cursor *cursor) {
     KZ_TRY(read_variables(checkpoint, cursor));
     KZ_TRY(kz_container_finish(checkpoint));

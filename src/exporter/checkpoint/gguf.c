@@ -77,6 +77,7 @@ bool kz_gguf_matches(const uint8_t *bytes, size_t size) {
 
 // --- Key/values ---------------------------------------------------------------------------------
 
+// u64 length, bytes without a NUL.
 static kazeia_status take_string(kz_cursor *cursor, const char *what, const uint8_t **out_text,
                                  size_t *out_count) {
     uint64_t count = 0;
@@ -86,11 +87,14 @@ static kazeia_status take_string(kz_cursor *cursor, const char *what, const uint
     return KAZEIA_OK;
 }
 
+// Bytes of a number or boolean; 0 for strings, arrays and unknown types.
 static uint64_t scalar_bytes(uint32_t type) {
     static const uint8_t bytes[KZ_VALUE_TYPE_COUNT] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
     return type < KZ_VALUE_TYPE_COUNT ? bytes[type] : 0;
 }
 
+// Copied, because the file has no NUL behind it; the copy of a string with a NUL inside would be
+// cut.
 static kazeia_status read_text(kz_checkpoint *checkpoint, kz_cursor *cursor,
                                kz_checkpoint_value *value) {
     const uint8_t *text = NULL;
@@ -115,6 +119,7 @@ static kazeia_status read_array_head(kz_cursor *cursor, const char *key, uint32_
     return KAZEIA_OK;
 }
 
+// `count` numbers in place; the product cannot overflow once the count was compared.
 static kazeia_status take_numbers(kz_cursor *cursor, const char *key, uint32_t type, uint64_t count,
                                   const uint8_t **out_bytes) {
     const uint64_t each = scalar_bytes(type);
@@ -143,6 +148,7 @@ static kazeia_status read_array(kz_checkpoint *checkpoint, kz_cursor *cursor,
     return take_numbers(cursor, value->key, type, value->count, &value->bytes);
 }
 
+// key, u32 type, value.
 static kazeia_status read_value(kz_checkpoint *checkpoint, kz_cursor *cursor) {
     const uint8_t *key = NULL;
     size_t key_count = 0;
@@ -221,6 +227,8 @@ static kazeia_status set_type(kz_checkpoint *checkpoint, uint32_t number,
     return kz_container_copy(checkpoint, name, (size_t)length, &tensor->type_name);
 }
 
+// The first reading needs only the end; read_tensor checks the rest. A rank of 2^32 - 1 cannot
+// wrap.
 static kazeia_status step_over_tensor(kz_cursor *cursor) {
     const uint8_t *bytes = NULL;
     size_t size = 0;
@@ -243,6 +251,7 @@ static kazeia_status read_alignment(const kz_checkpoint *checkpoint, uint64_t *o
     return KAZEIA_OK;
 }
 
+// The size of the head is not subtracted from an offset: offsets count from the aligned end of it.
 static kazeia_status place_tensor(const kz_cursor *file, uint64_t origin, uint64_t alignment,
                                   uint64_t offset, kz_checkpoint_tensor *tensor) {
     if (offset % alignment != 0) {
@@ -261,6 +270,7 @@ static kazeia_status place_tensor(const kz_cursor *file, uint64_t origin, uint64
     return KAZEIA_OK;
 }
 
+// name, u32 rank, u64 dims[rank], u32 type, u64 offset. `origin`: where the tensor data begins.
 static kazeia_status read_tensor(kz_checkpoint *checkpoint, kz_cursor *cursor, uint64_t origin,
                                  uint64_t alignment) {
     const uint8_t *name = NULL;
@@ -302,6 +312,7 @@ static kazeia_status read_counts(gguf_head *head) {
     return KAZEIA_OK;
 }
 
+// The first reading, on a copy of the cursor.
 static kazeia_status count_contents(gguf_head *head) {
     kz_cursor cursor = head->cursor;
     for (uint64_t i = 0; i < head->value_count; i++) {
@@ -326,6 +337,7 @@ static kazeia_status read_tensors(kz_checkpoint *checkpoint, gguf_head *head) {
     return kz_container_refuse_overlaps(checkpoint);
 }
 
+// A part of a split model opens like a whole one but lacks tensors: the reason is better said here.
 static kazeia_status check_meaning(kz_checkpoint *checkpoint) {
     int64_t parts = 0;
     if (kz_checkpoint_integer(checkpoint, "split.count", &parts) && parts > 1) {

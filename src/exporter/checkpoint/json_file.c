@@ -43,6 +43,7 @@ static bool is_too_long(const uint8_t *digits, size_t count) {
            (count == INTEGER_DIGITS && memcmp(digits, "9223372036854775807", INTEGER_DIGITS) > 0);
 }
 
+// Behind the closing quote of the string that begins at `at`.
 static size_t skip_quoted(const uint8_t *bytes, size_t size, size_t at) {
     at++;
     while (at < size && bytes[at] != '"') {
@@ -51,6 +52,7 @@ static size_t skip_quoted(const uint8_t *bytes, size_t size, size_t at) {
     return at < size ? at + 1 : size;
 }
 
+// Behind the number, so that the digits of an exponent are not taken for an integer.
 static size_t skip_number(const uint8_t *bytes, size_t size, size_t at) {
     while (at < size && (is_digit(bytes[at]) || bytes[at] == '.' || (bytes[at] | 0x20) == 'e' ||
                          bytes[at] == '-' || bytes[at] == '+')) {
@@ -104,6 +106,7 @@ static kazeia_status check_limits(const uint8_t *bytes, size_t size) {
     return kz_json_scan_skip(&scan); // refuses depth
 }
 
+// Duplicates are refused: which of two values counts would depend on the reader.
 static kazeia_status parse(const uint8_t *bytes, size_t size, json_t **out_root) {
     json_error_t error;
     json_t *root = json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES, &error);
@@ -116,6 +119,7 @@ static kazeia_status parse(const uint8_t *bytes, size_t size, json_t **out_root)
     return KAZEIA_OK;
 }
 
+// Almost all files are parsed in place; only one with a long integer is copied to be rewritten.
 static kazeia_status parse_bounded(kz_checkpoint *checkpoint, const kz_file_map *map,
                                    json_t **out_root) {
     KZ_TRY(check_limits(map->bytes, map->size));
@@ -149,6 +153,7 @@ static kazeia_status load(kz_checkpoint *checkpoint, const char *name, json_t **
     return status;
 }
 
+// An absent file is kept as such, so that it is not looked for again.
 static kazeia_status keep(kz_checkpoint *checkpoint, const char *name,
                           kz_checkpoint_document **out_document) {
     const kazeia_allocator *allocator = &checkpoint->allocator;

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+// Counts lines only now: reading does not pay for sentences that are not needed.
 kazeia_status kz_json_scan_fail(const kz_json_scan *scan, const char *expected) {
     size_t line = 1;
     size_t column = 1;
@@ -153,6 +154,7 @@ kazeia_status kz_json_scan_string(kz_json_scan *scan, size_t capacity, char *out
     return KAZEIA_OK;
 }
 
+// Escapes are not decoded: only an escaped quote matters.
 static kazeia_status skip_string(kz_json_scan *scan) {
     scan->at++;
     while (scan->at < scan->size && scan->bytes[scan->at] != '"') {

@@ -58,6 +58,7 @@ bool kz_safetensors_matches(const uint8_t *bytes, size_t size) {
 
 // --- One tensor ---------------------------------------------------------------------------------
 
+// A dtype that is not in the table is taken from the header's own words when the tensor is added.
 static kazeia_status read_dtype(kz_json_scan *scan, entry *found) {
     size_t count = 0;
     KZ_TRY(kz_json_scan_string(scan, sizeof found->type_name, found->type_name, &count));
@@ -105,6 +106,7 @@ static kazeia_status read_offsets(kz_json_scan *scan, entry *found) {
     return kz_json_scan_expect(scan, ']');
 }
 
+// The fields come in any order, and later versions may add some.
 static kazeia_status read_fields(kz_json_scan *scan, entry *found) {
     KZ_TRY(kz_json_scan_expect(scan, '{'));
     for (size_t i = 0;; i++) {
@@ -157,6 +159,7 @@ static kazeia_status place(const kz_cursor *values, entry *found) {
     return KAZEIA_OK;
 }
 
+// tensor->name is the walker's buffer until here, the copy from here on.
 static kazeia_status add_entry(kz_checkpoint *checkpoint, const kz_cursor *values,
                                size_t name_count, entry *found) {
     kz_checkpoint_tensor *tensor = &found->tensor;
@@ -173,6 +176,7 @@ static kazeia_status add_entry(kz_checkpoint *checkpoint, const kz_cursor *value
 
 // --- One file -----------------------------------------------------------------------------------
 
+// Offsets count from the header's end, so the values get a cursor of their own.
 static kazeia_status split_file(const kz_file_map *map, kz_json_scan *out_header,
                                 kz_cursor *out_values) {
     kz_cursor cursor = {map->bytes, map->size, 0};
@@ -219,6 +223,7 @@ static kazeia_status walk_header(kz_checkpoint *checkpoint, const kz_file_map *m
     return KAZEIA_OK;
 }
 
+// A shard's name is put in front; the only file's is put there by the caller.
 static kazeia_status walk_files(kz_checkpoint *checkpoint, bool is_adding, uint64_t *tensor_count) {
     for (size_t i = 0; i < checkpoint->file_count; i++) {
         const kz_checkpoint_file *file = &checkpoint->files[i];
@@ -235,6 +240,7 @@ static kazeia_status walk_files(kz_checkpoint *checkpoint, bool is_adding, uint6
 
 // --- config.json --------------------------------------------------------------------------------
 
+// At the top level only: parts of a model have a "model_type" of their own.
 static kazeia_status find_model_type(kz_checkpoint *checkpoint, const kz_file_map *map) {
     kz_json_scan scan = {map->bytes, map->size, 0};
     if (map->size > CONFIG_LIMIT) {
@@ -294,6 +300,7 @@ kazeia_status kz_safetensors_read(kz_checkpoint *checkpoint) {
 
 // --- Shards -------------------------------------------------------------------------------------
 
+// A checkpoint reads nothing outside its own folder.
 static kazeia_status check_shard_name(const char *name, size_t count) {
     KZ_TRY(kz_container_check_name(name, count, "a shard's file name"));
     if (count >= FILE_NAME_LIMIT || name[0] == '.' || memchr(name, '/', count) != NULL) {
@@ -390,6 +397,7 @@ static kazeia_status walk_index(kz_checkpoint *checkpoint, const kz_file_map *ma
     return KAZEIA_OK;
 }
 
+// The index is walked before the shards are read, to map them, and after, to be compared.
 static kazeia_status read_indexed(kz_checkpoint *checkpoint, const kz_file_map *index) {
     if (index->size > INDEX_LIMIT) {
         return kz_fail(KAZEIA_BAD_FILE, "%zu bytes of index, expected up to %zu", index->size,

@@ -17,6 +17,7 @@ static uint32_t number_bytes(kz_value_type type) {
     return bytes[type];
 }
 
+// Booleans are no integers: a key that changed its type must not pass unseen.
 static bool read_integer(kz_value_type type, const uint8_t *bytes, int64_t *out_value) {
     switch (type) {
     case KZ_VALUE_U8:
@@ -48,6 +49,7 @@ static bool read_integer(kz_value_type type, const uint8_t *bytes, int64_t *out_
     }
 }
 
+// Takes integers too: writers store whole numbers such as 10000 either way.
 static bool read_real(kz_value_type type, const uint8_t *bytes, double *out_value) {
     if (type == KZ_VALUE_F32) {
         *out_value = kz_float_from_bits(kz_read_u32(bytes));
@@ -100,6 +102,7 @@ size_t kz_checkpoint_array_count(const kz_checkpoint *checkpoint, const char *ke
     return value != NULL && value->type == KZ_VALUE_ARRAY ? (size_t)value->count : 0;
 }
 
+// NULL when `key` is no array or `index` is outside.
 static const kz_checkpoint_value *find_element(const kz_checkpoint *checkpoint, const char *key,
                                                size_t index) {
     const kz_checkpoint_value *value = kz_container_find_value(checkpoint, key);
@@ -113,6 +116,7 @@ bool kz_checkpoint_array_string(const kz_checkpoint *checkpoint, const char *key
     if (value == NULL || value->element_type != KZ_VALUE_STRING) {
         return false;
     }
+    // The length was checked when the array was indexed.
     const uint8_t *length = value->bytes + value->starts[index];
     *out_count =
         value->length_bytes == 8 ? (size_t)kz_read_u64(length) : (size_t)kz_read_u32(length);

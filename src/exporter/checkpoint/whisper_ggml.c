@@ -52,6 +52,7 @@ bool kz_whisper_ggml_matches(const uint8_t *bytes, size_t size) {
     return size >= 4 && kz_read_u32(bytes) == MAGIC;
 }
 
+// The integers are not judged here: what they must be is the model's matter.
 static kazeia_status read_header(kz_checkpoint *checkpoint, kz_cursor *cursor) {
     const uint8_t *magic = NULL;
     KZ_TRY(kz_cursor_take(cursor, 4, "the magic number", &magic));
@@ -84,6 +85,7 @@ static kazeia_status read_mel_filters(kz_cursor *cursor, kz_checkpoint_tensor *o
     return KAZEIA_OK;
 }
 
+// Only what the file stores: the ids of special tokens follow from n_vocab.
 static kazeia_status read_tokens(kz_checkpoint *checkpoint, kz_cursor *cursor) {
     uint32_t count = 0;
     KZ_TRY(kz_cursor_u32(cursor, "the token count", &count));
@@ -151,6 +153,7 @@ static kazeia_status read_tensor(kz_cursor *cursor, char *name, kz_checkpoint_te
     return KAZEIA_OK;
 }
 
+// The first reading; it steps over the token table, which is checked when it is indexed.
 static kazeia_status count_tensors(kz_cursor cursor, uint64_t *out_count) {
     const uint8_t *skipped = NULL;
     kz_checkpoint_tensor filters = {0};

@@ -7,7 +7,6 @@ Whisper's specification of one layer a side with random weights (seed 7), saved 
 converter does, once for each kind of weights; and row 3 of two matrices, decoded by numpy from the
 arrays that were saved. Needs ctranslate2 and numpy.
 """
-import json
 import pathlib
 import sys
 
@@ -73,6 +72,8 @@ def main(out):
         spec.validate()
         spec.optimize(quantization=quantization)
         spec.save(str(folder))
+        with open(folder / "vocabulary.json", "a", encoding="utf-8") as file:
+            file.write("\n")
         variables = spec.variables()
         for name in ROWS:
             row = decoded_row(variables, name)
