@@ -257,6 +257,31 @@ static void merges_are_spelled_as_tokens_are(void **state) {
     free_section(section);
 }
 
+static void failed_allocations_leave_nothing(void **state) {
+    (void)state;
+    json_t *root = parse_parts(&SOUND);
+    kazeia_status status = KAZEIA_OUT_OF_MEMORY;
+    size_t fail_at = 1;
+    for (; status == KAZEIA_OUT_OF_MEMORY; fail_at++) {
+        counting_allocator counting;
+        counting_allocator_init(&counting);
+        counting.fail_at = fail_at;
+        kz_tokenizer_draft *draft = NULL;
+        uint8_t *bytes = NULL;
+        size_t count = 0;
+        status = kz_tokenizer_from_json(root, &counting.allocator, &draft);
+        if (status == KAZEIA_OK) {
+            status = kz_tokenizer_draft_build(draft, &bytes, &count);
+            kz_tokenizer_draft_destroy(draft);
+        }
+        kz_free_aligned(&counting.allocator, bytes);
+        assert_int_equal(counting.live_count, 0);
+    }
+    assert_int_equal(status, KAZEIA_OK);
+    assert_true(fail_at > 10);
+    json_decref(root);
+}
+
 // Every known pre-tokeniser compiles, and cuts nothing away.
 static void known_pretokenizers_work(void **state) {
     (void)state;
@@ -298,6 +323,7 @@ int main(void) {
         cmocka_unit_test(unknown_names_list_the_known),
         cmocka_unit_test(patterns_keep_their_meaning),
         cmocka_unit_test(merges_are_spelled_as_tokens_are),
+        cmocka_unit_test(failed_allocations_leave_nothing),
         cmocka_unit_test(known_pretokenizers_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
