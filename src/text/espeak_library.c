@@ -6,11 +6,12 @@
 // so that a handle for each user would promise an independence that is not there.
 #include "text/espeak_library.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/library.h"
 #include "base/thread.h"
-#include "text/utf8.h"
+#include "text/espeak_text.h"
 
 // Values and types of espeak-ng's documented interface (speak_lib).
 enum {
@@ -32,7 +33,6 @@ typedef int (*synth_function)(const void *text, size_t bytes, unsigned position,
                               unsigned end_position, unsigned flags, unsigned *out_identifier,
                               void *user_data);
 typedef const char *(*phonemes_function)(const void **text, int text_mode, int phoneme_mode);
-typedef int (*terminate_function)(void);
 
 typedef struct espeak_functions {
     initialise_function initialise;
@@ -41,7 +41,6 @@ typedef struct espeak_functions {
     set_parameter_function set_parameter;
     synth_function synth;
     phonemes_function phonemes;
-    terminate_function terminate;
 } espeak_functions;
 
 static struct {
@@ -49,7 +48,7 @@ static struct {
     size_t open_count;
     kz_library library;
     espeak_functions functions;
-    uint32_t sample_rate_hz;
+    uint32_t sample_rate_hz;               // 0: not loaded
     char voice[KZ_ESPEAK_VOICE_BYTES + 1]; // the one that is set; "" at first
     uint32_t words_per_minute;
     char text[2 * KZ_ESPEAK_TEXT_BYTES + 1]; // broken words grow by less than that
@@ -73,8 +72,7 @@ static kazeia_status find_functions(void) {
     KZ_TRY(find_function("espeak_SetVoiceByName", &functions->set_voice));
     KZ_TRY(find_function("espeak_SetParameter", &functions->set_parameter));
     KZ_TRY(find_function("espeak_Synth", &functions->synth));
-    KZ_TRY(find_function("espeak_TextToPhonemes", &functions->phonemes));
-    return find_function("espeak_Terminate", &functions->terminate);
+    return find_function("espeak_TextToPhonemes", &functions->phonemes);
 }
 
 static int pass_to_sink(short *samples, int count, void *events) {
@@ -110,7 +108,7 @@ static kazeia_status load(void) {
 kazeia_status kz_espeak_open(uint32_t *out_sample_rate_hz) {
     kz_mutex_lock(&espeak.lock);
     kazeia_status status = KAZEIA_OK;
-    if (espeak.open_count == 0) {
+    if (espeak.sample_rate_hz == 0) {
         status = load();
     }
     if (status == KAZEIA_OK) {
@@ -125,10 +123,8 @@ kazeia_status kz_espeak_open(uint32_t *out_sample_rate_hz) {
 
 void kz_espeak_close(void) {
     kz_mutex_lock(&espeak.lock);
-    if (espeak.open_count > 0 && --espeak.open_count == 0) {
-        (void)espeak.functions.terminate();
-        kz_library_close(&espeak.library);
-    }
+    assert(espeak.open_count > 0);
+    espeak.open_count--;
     kz_mutex_unlock(&espeak.lock);
 }
 
@@ -188,42 +184,13 @@ static kazeia_status set_rate(uint32_t words_per_minute) {
     return KAZEIA_OK;
 }
 
-// A dash that does not join two parts of a word: the prepared text ends in space or punctuation.
-static bool is_stray_dash(char c) {
-    static const char punctuation[] = " !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
-    const char before = espeak.text_count > 0 ? espeak.text[espeak.text_count - 1] : ' ';
-    return c == '-' && strchr(punctuation, before) != NULL;
-}
-
-static void put_text(const char *bytes, size_t count) {
-    memcpy(espeak.text + espeak.text_count, bytes, count);
-    espeak.text_count += count;
-}
-
-// Copies the text as espeak-ng may safely read it (see the header).
-static kazeia_status prepare_text(const char *text, size_t count) {
+static kazeia_status prepare_text(const char *voice, const char *text, size_t count) {
     if (count > KZ_ESPEAK_TEXT_BYTES) {
         return kz_fail(KAZEIA_BAD_ARGUMENT,
                        "espeak-ng: the text has %zu bytes, expected at most %u", count,
                        KZ_ESPEAK_TEXT_BYTES);
     }
-    size_t word_bytes = 0;
-    espeak.text_count = 0;
-    for (size_t done = 0; done < count;) {
-        const kz_utf8_char c = kz_utf8_read_last(text + done, count - done);
-        const bool is_space =
-            !c.is_valid || c.code_point <= ' ' || c.code_point == 0x7f || is_stray_dash(text[done]);
-        if (is_space || word_bytes + c.length > KZ_ESPEAK_WORD_BYTES) {
-            put_text(" ", 1);
-            word_bytes = 0;
-        }
-        if (!is_space) {
-            put_text(text + done, c.length);
-            word_bytes += c.length;
-        }
-        done += c.length;
-    }
-    espeak.text[espeak.text_count] = '\0';
+    espeak.text_count = kz_espeak_prepare_text(voice, text, count, espeak.text);
     return KAZEIA_OK;
 }
 
@@ -238,7 +205,7 @@ static kazeia_status synthesise_locked(const kz_espeak_request *request, kz_espe
                                        void *context) {
     KZ_TRY(set_voice(request->voice));
     KZ_TRY(set_rate(request->words_per_minute));
-    KZ_TRY(prepare_text(request->text, request->count));
+    KZ_TRY(prepare_text(request->voice, request->text, request->count));
     espeak.sink = sink;
     espeak.sink_context = context;
     espeak.is_stopped = false;
@@ -266,7 +233,7 @@ kazeia_status kz_espeak_synthesise(const kz_espeak_request *request, kz_espeak_s
 static kazeia_status phonemes_locked(const char *voice, const char *text, size_t count,
                                      kz_text_buffer *out_phonemes) {
     KZ_TRY(set_voice(voice));
-    KZ_TRY(prepare_text(text, count));
+    KZ_TRY(prepare_text(voice, text, count));
     const void *rest = espeak.text;
     bool is_first = true;
     while (rest != NULL) { // each call takes one clause and moves on, to NULL at the end

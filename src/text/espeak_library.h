@@ -4,15 +4,15 @@
 // declared in the .c from its public documentation, and everything here goes through one lock:
 // these functions may be called from any thread, and wait while another one synthesises.
 //
-// Opening loads libespeak-ng.so.1 for the first opener and closes it after the last. A trap of
-// espeak-ng's own: opening sets the process's LC_CTYPE locale to UTF-8.
+// The first opener loads libespeak-ng.so.1; it stays until the process ends, because espeak-ng
+// loses memory with every start and end (2.5 KB, measured). Another trap of its own: loading sets
+// the process's LC_CTYPE locale to UTF-8.
 #ifndef KZ_TEXT_ESPEAK_LIBRARY_H
 #define KZ_TEXT_ESPEAK_LIBRARY_H
 
 #include "base/text_buffer.h"
 
 #define KZ_ESPEAK_TEXT_BYTES 512u  // longest text of one call
-#define KZ_ESPEAK_WORD_BYTES 40u   // longest word; longer ones get a space
 #define KZ_ESPEAK_VOICE_BYTES 40u  // longest voice name
 #define KZ_ESPEAK_NORMAL_RATE 175u // words a minute at speed 1
 #define KZ_ESPEAK_LOWEST_RATE 80u
@@ -21,16 +21,10 @@
 typedef struct kz_espeak_request {
     const char *voice;         // as espeak-ng names them: "fr", "en-us", "fr+f3"
     uint32_t words_per_minute; // KZ_ESPEAK_LOWEST_RATE to KZ_ESPEAK_HIGHEST_RATE
-    const char *text;          // UTF-8; made harmless first, see below
+    const char *text;          // UTF-8; made harmless first (espeak_text.h)
     size_t count;              // bytes, at most KZ_ESPEAK_TEXT_BYTES
     bool has_end_pause;        // a sentence's pause after the text
 } kz_espeak_request;
-
-// espeak-ng 1.51 can be crashed by text: a word of 170 bytes ("W.W.W..."), stacked suffixes, dashes
-// between letters of foreign scripts, UTF-8 cut short (its issues 824, 1827, 1913, pull requests
-// 2428, 2495). So control characters and damaged bytes become spaces, words are broken after
-// KZ_ESPEAK_WORD_BYTES, and a dash that joins no two parts of a word is dropped (espeak-ng does not
-// speak it, not even as the sign of a number).
 
 // Takes sound as it is made, 20 ms at a time; false stops the synthesis at once. Called with the
 // lock held: it must not call these functions.
