@@ -1,0 +1,339 @@
+// test_session.c: token sessions and the loop over a tiny program.
+//
+// in:  tiny programs made here
+// out: cmocka's report
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "generate/loop.h"
+#include "tiny_run.h"
+
+#define VOCABULARY 100
+#define COUNT 90 // more than one chunk of prefill_forward
+
+typedef struct metered_allocator {
+    size_t calls, calls_allowed, bytes, live;
+} metered_allocator;
+
+static void *allocate_metered(void *context, size_t bytes) {
+    metered_allocator *meter = context;
+    if (meter->calls == meter->calls_allowed) {
+        return NULL;
+    }
+    meter->calls++;
+    meter->bytes += bytes;
+    meter->live++;
+    return malloc(bytes);
+}
+
+static void release_metered(void *context, void *memory) {
+    metered_allocator *meter = context;
+    meter->live -= memory != NULL;
+    free(memory);
+}
+
+typedef struct fixture {
+    tiny_llama llama;
+    kz_program *program;
+    kz_pool *pool;
+    metered_allocator meter;
+    kazeia_allocator memory;
+    kz_session *session;
+} fixture;
+
+static kz_session_settings session_settings(uint32_t sequences) {
+    return (kz_session_settings){.prefill = "prefill_forward",
+                                 .step = "kv_forward",
+                                 .logits = "logits",
+                                 .sequences = sequences,
+                                 .priority = KZ_PRIORITY_CHAT};
+}
+
+static void open_fixture(fixture *f, bool has_prefill, uint32_t sequences) {
+    tiny_llama_shape shape = tiny_llama_shape_default();
+    shape.has_prefill = has_prefill;
+    memset(f, 0, sizeof *f);
+    tiny_llama_init(&f->llama, &shape);
+    tiny_llama_finish(&f->llama);
+    f->meter.calls_allowed = SIZE_MAX;
+    f->memory = (kazeia_allocator){&f->meter, allocate_metered, release_metered};
+    assert_int_equal(kz_program_open_memory(f->llama.bytes, f->llama.count, NULL, &f->program),
+                     KAZEIA_OK);
+    assert_int_equal(kz_pool_create(2, NULL, &f->pool), KAZEIA_OK);
+    const kz_session_settings settings = session_settings(sequences);
+    assert_int_equal(kz_session_create(f->program, f->pool, &settings, &f->memory, &f->session),
+                     KAZEIA_OK);
+}
+
+static void close_fixture(fixture *f) {
+    kz_session_destroy(f->session);
+    assert_int_equal(f->meter.live, 0);
+    kz_pool_destroy(f->pool);
+    kz_program_release(f->program);
+    tiny_llama_clear(&f->llama);
+}
+
+static void a_session_takes_exactly_its_plan(void **state) {
+    (void)state;
+    fixture f;
+    open_fixture(&f, true, 3);
+    kz_session_settings settings = session_settings(3);
+    kz_memory_plan plan;
+    assert_int_equal(kz_session_plan(f.program, &settings, &plan), KAZEIA_OK);
+    const uint64_t bytes = plan.arena + plan.states + plan.work;
+    assert_int_equal(f.meter.bytes, bytes);
+    const size_t calls = f.meter.calls;
+    kz_session *refused = NULL;
+    settings.memory_limit = bytes - 1;
+    assert_int_equal(kz_session_create(f.program, f.pool, &settings, &f.memory, &refused),
+                     KAZEIA_OUT_OF_MEMORY);
+    assert_int_equal(f.meter.calls, calls);
+    settings.memory_limit = bytes;
+    assert_int_equal(kz_session_create(f.program, f.pool, &settings, &f.memory, &refused),
+                     KAZEIA_OK);
+    kz_session_destroy(refused);
+    close_fixture(&f);
+}
+
+static void failing_allocations_leave_nothing_behind(void **state) {
+    (void)state;
+    fixture f;
+    open_fixture(&f, true, 1);
+    const kz_session_settings settings = session_settings(1);
+    const size_t live = f.meter.live;
+    kazeia_status status = KAZEIA_OUT_OF_MEMORY;
+    for (size_t allowed = 0; status != KAZEIA_OK; allowed++) {
+        kz_session *session = NULL;
+        f.meter.calls = 0;
+        f.meter.calls_allowed = allowed;
+        status = kz_session_create(f.program, f.pool, &settings, &f.memory, &session);
+        kz_session_destroy(session);
+        assert_int_equal(f.meter.live, live);
+        assert_true(status == KAZEIA_OK || status == KAZEIA_OUT_OF_MEMORY);
+    }
+    close_fixture(&f);
+}
+
+static double error_of_last(fixture *f, const double *expected) {
+    float *logits = NULL;
+    double difference = 0.0, size = 0.0;
+    assert_int_equal(kz_session_last_logits(f->session, &logits), KAZEIA_OK);
+    for (size_t i = 0; i < VOCABULARY; i++) {
+        difference += pow((double)logits[i] - expected[i], 2.0);
+        size += expected[i] * expected[i];
+    }
+    return sqrt(difference / size);
+}
+
+static void check_prompts(bool has_prefill) {
+    static double hidden[COUNT * 64], logits[COUNT * VOCABULARY];
+    fixture f;
+    int32_t ids[COUNT];
+    open_fixture(&f, has_prefill, 2);
+    tiny_ids(VOCABULARY, 7, ids, COUNT);
+    tiny_llama_forward(&f.llama, ids, COUNT, hidden, logits);
+    assert_int_equal(kz_session_chunk(f.session, COUNT), has_prefill ? TINY_PREFILL : 1);
+    assert_int_equal(kz_session_extend(f.session, 0, ids, COUNT - 1), KAZEIA_OK);
+    assert_int_equal(kz_session_extend(f.session, 0, ids + COUNT - 1, 1), KAZEIA_OK);
+    assert_int_equal(kz_session_length(f.session, 0), COUNT);
+    assert_true(error_of_last(&f, logits + (COUNT - 1) * VOCABULARY) < 2e-6);
+    kz_session_trim(f.session, 0, 30);
+    assert_int_equal(kz_session_extend(f.session, 0, ids + 30, 40), KAZEIA_OK);
+    assert_true(error_of_last(&f, logits + 69 * VOCABULARY) < 2e-6);
+    close_fixture(&f);
+}
+
+static void prompts_are_computed_in_chunks(void **state) {
+    (void)state;
+    check_prompts(true);
+    check_prompts(false);
+}
+
+static void failures_leave_the_sequence_as_it_was(void **state) {
+    (void)state;
+    fixture f;
+    int32_t ids[COUNT];
+    open_fixture(&f, true, 2);
+    tiny_ids(VOCABULARY, 7, ids, COUNT);
+    const size_t calls = f.meter.calls;
+    assert_int_equal(kz_session_extend(f.session, 0, ids, 10), KAZEIA_OK);
+    assert_int_equal(kz_session_extend(f.session, 0, ids, COUNT), KAZEIA_BAD_ARGUMENT);
+    assert_int_equal(kz_session_extend(f.session, 0, ids, 0), KAZEIA_BAD_ARGUMENT);
+    ids[75] = VOCABULARY; // in the second chunk
+    assert_int_equal(kz_session_extend(f.session, 0, ids, 80), KAZEIA_BAD_ARGUMENT);
+    assert_int_equal(kz_session_length(f.session, 0), 10);
+    // 128 rows are shared by all sequences.
+    assert_int_equal(kz_session_extend(f.session, 1, ids, 70), KAZEIA_OK);
+    assert_int_equal(kz_session_extend(f.session, 0, ids, 60), KAZEIA_BUSY);
+    assert_int_equal(kz_session_length(f.session, 0), 10);
+    kz_session_cancel(f.session);
+    assert_int_equal(kz_session_extend(f.session, 0, ids, 5), KAZEIA_CANCELLED);
+    assert_int_equal(kz_session_length(f.session, 0), 10);
+    float *logits = NULL;
+    assert_int_equal(kz_session_last_logits(f.session, &logits), KAZEIA_BAD_ARGUMENT);
+    kz_session_resume(f.session);
+    assert_int_equal(kz_session_extend(f.session, 0, ids, 5), KAZEIA_OK);
+    assert_int_equal(f.meter.calls, calls);
+    close_fixture(&f);
+}
+
+static void sequences_step_together(void **state) {
+    (void)state;
+    fixture f;
+    int32_t ids[20];
+    static float alone[3 * VOCABULARY], together[3 * VOCABULARY];
+    const uint32_t sequences[] = {2, 0, 1};
+    open_fixture(&f, true, 3);
+    tiny_ids(VOCABULARY, 8, ids, 20);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(kz_session_extend(f.session, sequences[i], ids + i, 5 + i), KAZEIA_OK);
+        assert_int_equal(kz_session_extend(f.session, sequences[i], ids + 10 + i, 1), KAZEIA_OK);
+        assert_int_equal(kz_session_logits(f.session, 0, 1, alone + i * VOCABULARY), KAZEIA_OK);
+        kz_session_trim(f.session, sequences[i], 5 + i);
+    }
+    assert_int_equal(kz_session_step(f.session, sequences, ids + 10, 3), KAZEIA_OK);
+    assert_int_equal(kz_session_logits(f.session, 0, 3, together), KAZEIA_OK);
+    assert_memory_equal(alone, together, sizeof alone);
+    assert_int_equal(kz_session_logits(f.session, 1, 3, together), KAZEIA_BAD_ARGUMENT);
+    close_fixture(&f);
+}
+
+// --- The loop -----------------------------------------------------------------------------------
+
+static void forbid_even(void *context, uint32_t step, float *logits, size_t vocabulary) {
+    assert_int_equal(step, *(uint32_t *)context);
+    for (size_t i = 0; i < vocabulary; i += 2) {
+        logits[i] = -INFINITY;
+    }
+}
+
+static kz_stop_action stop_after_six(void *context, int32_t token) {
+    (void)token;
+    uint32_t *step = context;
+    return ++*step == 7 ? KZ_STOP_END : KZ_STOP_CONTINUE;
+}
+
+// Greedy choice from the reference, among odd ids.
+static int32_t expected_token(const tiny_llama *llama, const int32_t *ids, size_t count) {
+    static double hidden[COUNT * 64], logits[COUNT * VOCABULARY];
+    tiny_llama_forward(llama, ids, count, hidden, logits);
+    const double *row = logits + (count - 1) * VOCABULARY;
+    int32_t best = 1;
+    for (int32_t i = 3; i < VOCABULARY; i += 2) {
+        best = row[i] > row[best] ? i : best;
+    }
+    return best;
+}
+
+static void the_loop_writes_what_the_reference_would(void **state) {
+    (void)state;
+    fixture f;
+    int32_t ids[COUNT];
+    kz_sampler *sampler = NULL;
+    uint32_t step = 0;
+    const kz_sampling greedy = {.temperature = 0.0f, .top_p = 1.0f};
+    open_fixture(&f, true, 1);
+    tiny_ids(VOCABULARY, 10, ids, 20);
+    assert_int_equal(kz_sampler_create(&greedy, VOCABULARY, NULL, &sampler), KAZEIA_OK);
+    kz_loop loop = {.session = f.session,
+                    .sampler = sampler,
+                    .stop = {.context = &step, .judge = stop_after_six},
+                    .processor = {.context = &step, .process = forbid_even},
+                    .has_log_probability = true};
+    assert_int_equal(kz_loop_start(&loop, ids, 20), KAZEIA_OK);
+    for (size_t count = 20; count < 27; count++) {
+        int32_t token = -1;
+        kz_stop_action action = KZ_STOP_CONTINUE;
+        assert_int_equal(kz_loop_next(&loop, &token, &action), KAZEIA_OK);
+        assert_int_equal(token, expected_token(&f.llama, ids, count));
+        assert_true(loop.log_probability < 0.0 && loop.log_probability > log(0.001));
+        assert_int_equal(action, count == 26 ? KZ_STOP_END : KZ_STOP_CONTINUE);
+        assert_int_equal(kz_session_length(f.session, 0), count);
+        ids[count] = token;
+    }
+    assert_false(loop.has_pending);
+    kz_sampler_destroy(sampler);
+    close_fixture(&f);
+}
+
+static bool is_small(void *context, int32_t token) {
+    (void)context;
+    return token < 10;
+}
+
+static void count_advances(void *context, int32_t token) {
+    assert_true(token < 10);
+    ++*(uint32_t *)context;
+}
+
+static void a_mask_bounds_every_choice(void **state) {
+    (void)state;
+    fixture f;
+    int32_t ids[20];
+    kz_sampler *sampler = NULL;
+    uint32_t advances = 0;
+    const kz_sampling hot = {.temperature = 5.0f, .top_p = 1.0f, .seed = 3};
+    const kz_token_mask mask = {&advances, is_small, count_advances};
+    open_fixture(&f, true, 1);
+    tiny_ids(VOCABULARY, 10, ids, 20);
+    assert_int_equal(kz_sampler_create(&hot, VOCABULARY, NULL, &sampler), KAZEIA_OK);
+    kz_loop loop = {.session = f.session, .sampler = sampler, .mask = &mask};
+    assert_int_equal(kz_loop_start(&loop, ids, 20), KAZEIA_OK);
+    for (uint32_t i = 0; i < 30; i++) {
+        int32_t token = -1;
+        kz_stop_action action = KZ_STOP_END;
+        assert_int_equal(kz_loop_next(&loop, &token, &action), KAZEIA_OK);
+        assert_true(token >= 0 && token < 10);
+        assert_int_equal(action, KZ_STOP_CONTINUE);
+    }
+    assert_int_equal(advances, 30);
+    kz_sampler_destroy(sampler);
+    close_fixture(&f);
+}
+
+// --- Programs that are no token models ----------------------------------------------------------
+
+static void other_programs_are_refused(void **state) {
+    (void)state;
+    fixture f;
+    kz_memory_plan plan;
+    open_fixture(&f, true, 1);
+    kz_session_settings settings = session_settings(1);
+    settings.step = "decode_step";
+    assert_int_equal(kz_session_plan(f.program, &settings, &plan), KAZEIA_UNSUPPORTED);
+    assert_non_null(strstr(kazeia_last_error(), "kv_forward"));
+    settings = session_settings(1);
+    settings.step = "logits";
+    assert_int_equal(kz_session_plan(f.program, &settings, &plan), KAZEIA_BAD_FILE);
+    settings = session_settings(1);
+    settings.logits = "kv_forward";
+    assert_int_equal(kz_session_plan(f.program, &settings, &plan), KAZEIA_BAD_FILE);
+    settings = session_settings(4); // the program has at most three
+    assert_int_equal(kz_session_plan(f.program, &settings, &plan), KAZEIA_BAD_ARGUMENT);
+    settings = session_settings(0);
+    assert_int_equal(kz_session_plan(f.program, &settings, &plan), KAZEIA_BAD_ARGUMENT);
+    close_fixture(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_session_takes_exactly_its_plan),
+        cmocka_unit_test(failing_allocations_leave_nothing_behind),
+        cmocka_unit_test(prompts_are_computed_in_chunks),
+        cmocka_unit_test(failures_leave_the_sequence_as_it_was),
+        cmocka_unit_test(sequences_step_together),
+        cmocka_unit_test(the_loop_writes_what_the_reference_would),
+        cmocka_unit_test(a_mask_bounds_every_choice),
+        cmocka_unit_test(other_programs_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
