@@ -209,7 +209,7 @@ static void damage_file(const char *folder, const char *name, const char *text) 
         sample_file_write(folder, name, text, length);
         try_folder(folder);
     }
-    for (uint32_t i = 0; i < 1000; i++) {
+    for (uint32_t i = 0; i < 300; i++) {
         memcpy(changed, text, count);
         changed[next_random(&seed) % count] ^= (char)(1u << next_random(&seed) % 7);
         changed[next_random(&seed) % count] = changed[next_random(&seed) % count];
