@@ -22,7 +22,7 @@ static run measure_run(kz_spoken_window window) {
     }
     const size_t rest = window.count - found.count;
     const kz_utf8_char next = kz_utf8_read(window.bytes + found.count, rest);
-    found.is_open = next.length == 0 && !window.is_final && found.count < LONG_RUN;
+    found.is_open = next.length == 0 && !window.is_final;
     found.next = next.length == 0 ? 0 : next.code_point;
     return found;
 }

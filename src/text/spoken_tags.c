@@ -172,9 +172,10 @@ static size_t bar_length(kz_spoken_window window, size_t at) {
 
 static size_t read_token(kz_spoken_stream *s, kz_spoken_window window, size_t bar) {
     tag found = {0};
-    const size_t limit = window.count < TOKEN_BYTES ? window.count : TOKEN_BYTES;
+    const bool is_waiting = may_wait(window, TOKEN_BYTES);
+    window.count = window.count < TOKEN_BYTES ? window.count : TOKEN_BYTES;
     read_name(window, 1 + bar, &found);
-    for (size_t at = 1 + bar; at < limit; at++) {
+    for (size_t at = 1 + bar; at < window.count; at++) {
         const size_t closing = bar_length(window, at);
         if (closing > 0 && at + closing < window.count && window.bytes[at + closing] == '>') {
             s->state.is_in_role = is_listed(role_tokens, found.name);
@@ -184,7 +185,7 @@ static size_t read_token(kz_spoken_stream *s, kz_spoken_window window, size_t ba
             return literal(s, '<');
         }
     }
-    return may_wait(window, TOKEN_BYTES) ? 0 : literal(s, '<');
+    return is_waiting ? 0 : literal(s, '<');
 }
 
 size_t kz_spoken_read_tag(kz_spoken_stream *s, kz_spoken_window window) {

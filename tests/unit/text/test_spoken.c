@@ -175,10 +175,26 @@ static void test_written_and_spoken(void **state) {
 // Random mixtures of signs: alike at every feed size, valid UTF-8, never more than twice as long.
 static void test_random_signs(void **state) {
     static const char *const units[] = {
-        "<",     ">",    "<think>", "</think>", "`",    "```\n", "*",     "_", "[",  "]",
-        "(",     ")",    "\n",      " ",        "a",    "9",     "&amp;", "&", "|",  "-",
-        ":",     ":-)",  "😀",       "\xf0\x9f", "\xff", "~",     "#",     "!", "\\", "=",
-        "<|x|>", "<br>", "²",       "—",        "[1]",  ";",     "+",     "é"};
+        "<",       ">",
+        "<think>", "</think>",
+        "`",       "```\n",
+        "*",       "_",
+        "[",       "]",
+        "(",       ")",
+        "\n",      " ",
+        "a",       "9",
+        "&amp;",   "&",
+        "|",       "-",
+        ":",       ":-)",
+        "😀",       "\xf0\x9f",
+        "\xff",    "~",
+        "#",       "!",
+        "\\",      "=",
+        "<|x|>",   "<br>",
+        "²",       "—",
+        "[1]",     ";",
+        "####",    "<|aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|>",
+        "+",       "é"};
     enum { UNIT_COUNT = sizeof units / sizeof units[0] };
     static char text[4096], found[TEXT_BYTES];
     uint32_t seed = 3;
