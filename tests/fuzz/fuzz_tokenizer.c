@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../unit/text/tokenizer_fixture.h"
+#include "exporter/checkpoint/tokenizer_files.h"
 #include "text/detokenizer.h"
 #include "text/tokenizer.h"
 
@@ -95,17 +96,53 @@ static void run_altered(kz_bytes sound, const uint8_t *input, size_t count) {
     free((void *)section.bytes);
 }
 
+static void run_draft(kz_tokenizer_draft *draft) {
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+    if (kz_tokenizer_draft_build(draft, &bytes, &count) == KAZEIA_OK) {
+        run_section((kz_bytes){bytes, count}, (kz_bytes){(const uint8_t *)"ab <s> 1", 8}, false);
+        free_section((kz_bytes){bytes, count});
+    }
+    kz_tokenizer_draft_destroy(draft);
+}
+
+static void run_json(const char *text, size_t count) {
+    kz_tokenizer_draft *draft = NULL;
+    json_t *root = json_loadb(text, count, JSON_ALLOW_NUL, NULL);
+    if (root != NULL && kz_tokenizer_from_json(root, NULL, &draft) == KAZEIA_OK) {
+        run_draft(draft);
+    }
+    json_decref(root);
+}
+
+static void run_vocabulary(const char *text, size_t count) {
+    const char *end = memchr(text, 0, count);
+    const size_t length = end != NULL ? (size_t)(end - text) : count;
+    const size_t merges = length < count ? length + 1 : count;
+    kz_tokenizer_draft *draft = NULL;
+    json_t *root = json_loadb(text, length, 0, NULL);
+    if (root != NULL && kz_tokenizer_from_vocabulary(root, text + merges, count - merges, "smollm",
+                                                     NULL, &draft) == KAZEIA_OK) {
+        run_draft(draft);
+    }
+    json_decref(root);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t count) {
     if (count == 0) {
         return 0;
     }
     const kz_bytes sections[] = {make_small_byte_section(0, PATTERNS, 2),
                                  make_small_spm_section(KZ_TOKENIZER_SPACE_PREFIX)};
-    const uint8_t kind = input[0] % 4;
+    const uint8_t kind = input[0] % 6;
     if (kind == 0) {
         kz_bytes section = copy_bytes(input + 1, count - 1);
         run_section(section, (kz_bytes){(const uint8_t *)"abc <s> 1", 9}, false);
         free((void *)section.bytes);
+    } else if (kind == 4) {
+        run_json((const char *)input + 1, count - 1);
+    } else if (kind == 5) {
+        run_vocabulary((const char *)input + 1, count - 1);
     } else if (kind == 3) {
         kz_bytes text = copy_bytes(input + 1, count - 1);
         run_section(sections[0], text, true);

@@ -11,6 +11,8 @@
 #include "exporter/checkpoint/tokenizer_patterns.h"
 
 #define COMPONENT_DEPTH 4
+#define TOKENS_A_NAME 4
+#define TOKENS_AT_LEAST 1024
 
 static const char *type_of(const json_t *component) {
     const char *type = json_string_value(json_object_get(component, "type"));
@@ -27,30 +29,38 @@ static kazeia_status refuse_component(const char *role, const json_t *component)
 }
 
 // --- Model --------------------------------------------------------------------------------------
+// Raises *highest to a token's number.
+static kazeia_status note_number(const char *text, const json_t *number, json_int_t *highest) {
+    const json_int_t id = json_is_integer(number) ? json_integer_value(number) : -1;
+    if (id < 0 || id >= KZ_TOKENIZER_COUNT_LIMIT) {
+        return kz_fail(KAZEIA_BAD_FILE, "tokenizer: token '%.60s' has no number below %u", text,
+                       KZ_TOKENIZER_COUNT_LIMIT);
+    }
+    *highest = id > *highest ? id : *highest;
+    return KAZEIA_OK;
+}
+
+// Numbers may leave gaps, but a few tokens with huge ones would take memory for nothing.
 static kazeia_status count_tokens(const json_t *vocabulary, const json_t *added,
                                   size_t *out_count) {
     json_int_t highest = -1;
     const char *text = NULL;
     json_t *value = NULL;
     json_object_foreach((json_t *)vocabulary, text, value) {
-        const json_int_t id = json_is_integer(value) ? json_integer_value(value) : -1;
-        if (id < 0 || id >= KZ_TOKENIZER_COUNT_LIMIT) {
-            return kz_fail(KAZEIA_BAD_FILE, "tokenizer: token '%.60s' has no number below %u", text,
-                           KZ_TOKENIZER_COUNT_LIMIT);
-        }
-        highest = id > highest ? id : highest;
+        KZ_TRY(note_number(text, value, &highest));
     }
     size_t index = 0;
     json_array_foreach(added, index, value) {
-        const json_t *number = json_object_get(value, "id");
-        const json_int_t id = json_is_integer(number) ? json_integer_value(number) : -1;
-        if (id < 0 || id >= KZ_TOKENIZER_COUNT_LIMIT) {
-            return kz_fail(KAZEIA_BAD_FILE, "tokenizer: added token %zu has no number below %u",
-                           index, KZ_TOKENIZER_COUNT_LIMIT);
-        }
-        highest = id > highest ? id : highest;
+        const char *content = json_string_value(json_object_get(value, "content"));
+        KZ_TRY(note_number(content != NULL ? content : "(without content)",
+                           json_object_get(value, "id"), &highest));
     }
+    const size_t named = json_object_size(vocabulary) + json_array_size(added);
     *out_count = (size_t)(highest + 1);
+    if (*out_count > TOKENS_A_NAME * named + TOKENS_AT_LEAST) {
+        return kz_fail(KAZEIA_BAD_FILE, "tokenizer: %zu tokens are numbered up to %lld", named,
+                       (long long)highest);
+    }
     return KAZEIA_OK;
 }
 

@@ -176,7 +176,8 @@ static void what_is_not_reproduced_is_refused_by_name(void **state) {
         CASE(vocabulary, "{'a':4000000000}", BAD_FILE, "'a'"),
         CASE(added, "[{'id':9,'content':'w','single_word':true}]", UNSUPPORTED, "single word"),
         CASE(added, "[{'id':9}]", BAD_FILE, "9"),
-        CASE(added, "[{'content':'w'}]", BAD_FILE, "added token 0"),
+        CASE(added, "[{'content':'w'}]", BAD_FILE, "'w'"),
+        CASE(vocabulary, "{'a':9000}", BAD_FILE, "1 tokens are numbered up to 9000"),
     };
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         json_parts parts = SOUND;
