@@ -149,11 +149,12 @@ static kazeia_status talk(chatting *chat) {
 }
 
 kazeia_status cli_chat(cli_run *run) {
+    const kazeia_chat_settings settings = cli_chat_settings(&run->options);
     chatting chat = {
         .run = run,
         .is_terminal = !run->options.is_json && isatty(STDIN_FILENO) == 1,
     };
-    kazeia_status status = cli_talker_open(run, &chat.talker);
+    kazeia_status status = cli_talker_open(run, &settings, &chat.talker);
     if (status == KAZEIA_OK && chat.is_terminal) {
         status = help(&chat, "");
     }

@@ -117,8 +117,9 @@ static kazeia_status check_options(cli_run *run) {
 
 kazeia_status cli_eval(cli_run *run) {
     cli_talker talker;
+    const kazeia_chat_settings settings = kazeia_chat_settings_default();
     CLI_TRY(check_options(run));
-    kazeia_status status = cli_talker_open(run, &talker);
+    kazeia_status status = cli_talker_open(run, &settings, &talker);
     if (status == KAZEIA_OK) {
         status = run->options.logits != NULL ? write_logits(run, &talker)
                                              : measure_perplexity(run, &talker);

@@ -30,8 +30,9 @@ static kazeia_status generate(cli_run *run, const cli_talker *talker) {
 
 kazeia_status cli_generate(cli_run *run) {
     cli_talker talker;
+    const kazeia_chat_settings settings = cli_chat_settings(&run->options);
     CLI_TRY(cli_options_refuse_both(&run->options, "--raw", "--system", &run->failure));
-    kazeia_status status = cli_talker_open(run, &talker);
+    kazeia_status status = cli_talker_open(run, &settings, &talker);
     if (status == KAZEIA_OK) {
         status = generate(run, &talker);
     }

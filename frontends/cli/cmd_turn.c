@@ -73,6 +73,11 @@ static json_t *json_command(const kazeia_command *command) {
                      json_slots(command));
 }
 
+// A stage that worked and gave nothing (no command was found) said so at its end.
+static double first_ms_of(const kazeia_stage_times *times) {
+    return times->first_ms < times->start_ms ? times->end_ms : times->first_ms;
+}
+
 // Stages that did not work are left out.
 static json_t *json_stages(const kazeia_turn *turn) {
     json_t *stages = json_array();
@@ -82,7 +87,7 @@ static json_t *json_stages(const kazeia_turn *turn) {
             (void)json_array_append_new(stages,
                                         json_pack("{s:s, s:o, s:o, s:o}", "stage", times->stage,
                                                   "start_ms", cli_json_real(times->start_ms),
-                                                  "first_ms", cli_json_real(times->first_ms),
+                                                  "first_ms", cli_json_real(first_ms_of(times)),
                                                   "end_ms", cli_json_real(times->end_ms)));
         }
     }
@@ -142,7 +147,7 @@ static void keep_for_timeline(reciting *recital, const char *file, const kazeia_
             const kazeia_stage_times *times = &turn->stages[i];
             if (times->stage != NULL && strcmp(times->stage, cli_stage_names[stage]) == 0) {
                 kept->start_ms[stage] = times->start_ms;
-                kept->first_ms[stage] = times->first_ms;
+                kept->first_ms[stage] = first_ms_of(times);
                 kept->end_ms[stage] = times->end_ms;
             }
         }

@@ -48,10 +48,6 @@ kazeia_status cli_program_open(cli_run *run, const char *model, const char *abil
     kazeia_program *program = NULL;
     CLI_TRY(cli_model_path_find(model, &path, &run->failure));
     kazeia_status status = cli_checked(run, kazeia_program_open(path.text, NULL, &program));
-    if (status == KAZEIA_BAD_FILE) {
-        cli_fail_more(&run->failure, ". To make a program of a checkpoint: kazeia export SOURCE -o "
-                                     "NAME.kzp");
-    }
     if (status == KAZEIA_OK) {
         status = check_ability(run, path.text, ability, program);
     }
@@ -78,12 +74,12 @@ kazeia_chat_settings cli_chat_settings(const cli_options *options) {
     return settings;
 }
 
-kazeia_status cli_talker_open(cli_run *run, cli_talker *out_talker) {
-    const kazeia_chat_settings settings = cli_chat_settings(&run->options);
+kazeia_status cli_talker_open(cli_run *run, const kazeia_chat_settings *settings,
+                              cli_talker *out_talker) {
     *out_talker = (cli_talker){0};
     CLI_TRY(cli_program_open(run, run->options.model, "chat", &out_talker->program));
     CLI_TRY(cli_runtime_open(run, &out_talker->runtime));
-    return cli_checked(run, kazeia_chat_create(out_talker->runtime, out_talker->program, &settings,
+    return cli_checked(run, kazeia_chat_create(out_talker->runtime, out_talker->program, settings,
                                                &out_talker->stage));
 }
 

@@ -21,10 +21,12 @@ typedef struct cli_talker {
     kazeia_stage *stage;
 } cli_talker;
 
-// The settings that the options ask for.
+// The settings that the options of generate, chat and turn ask for. The other commands measure with
+// the library's own.
 kazeia_chat_settings cli_chat_settings(const cli_options *options);
 // All NULL after a failure; close in any case.
-kazeia_status cli_talker_open(cli_run *run, cli_talker *out_talker);
+kazeia_status cli_talker_open(cli_run *run, const kazeia_chat_settings *settings,
+                              cli_talker *out_talker);
 void cli_talker_close(cli_talker *talker);
 
 // How a stage is driven: what it writes goes to `take` piece by piece, a piece of at most

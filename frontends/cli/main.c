@@ -25,8 +25,8 @@ static kazeia_status check_argument_count(cli_run *run, const cli_command *comma
     const size_t count = run->options.argument_count;
     if (count < command->least_arguments) {
         return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT,
-                        "%s needs %s, and none is given. See 'kazeia %s --help'.", command->name,
-                        command->arguments, command->name);
+                        "%s is missing. See 'kazeia %s --help'.", command->arguments,
+                        command->name);
     }
     if (count > command->most_arguments) {
         const char *excess = run->options.arguments[command->most_arguments];

@@ -8,14 +8,22 @@
 #include "model_path.h"
 
 #include <dirent.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#define MOST_NAMES 12
+
 static bool exists(const char *path, mode_t kind) {
     struct stat facts;
     return stat(path, &facts) == 0 && (facts.st_mode & S_IFMT) == kind;
+}
+
+static bool is_there(const char *path) {
+    struct stat facts;
+    return stat(path, &facts) == 0;
 }
 
 static bool ends_with(const char *text, const char *ending) {
@@ -23,13 +31,17 @@ static bool ends_with(const char *text, const char *ending) {
     return length > ending_length && strcmp(text + length - ending_length, ending) == 0;
 }
 
-static kazeia_status join(cli_model_path *out_path, const char *folder, const char *name,
-                          const char *ending, cli_sentence *out_sentence) {
-    const int length =
-        snprintf(out_path->text, sizeof out_path->text, "%s/%s%s", folder, name, ending);
+static kazeia_status compose(cli_model_path *out_path, cli_sentence *out_sentence,
+                             const char *format, ...) __attribute__((format(printf, 3, 4)));
+static kazeia_status compose(cli_model_path *out_path, cli_sentence *out_sentence,
+                             const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    const int length = vsnprintf(out_path->text, sizeof out_path->text, format, values);
+    va_end(values);
     if (length < 0 || (size_t)length >= sizeof out_path->text) {
         return cli_fail(out_sentence, KAZEIA_BAD_ARGUMENT,
-                        "the path of model '%.64s...' has %d bytes; at most %zu expected", name,
+                        "the path '%.64s...' has %d bytes; at most %zu expected", out_path->text,
                         length, sizeof out_path->text - 1);
     }
     return KAZEIA_OK;
@@ -38,28 +50,33 @@ static kazeia_status join(cli_model_path *out_path, const char *folder, const ch
 kazeia_status cli_models_folder(cli_model_path *out_folder, cli_sentence *out_sentence) {
     const char *models = getenv("KAZEIA_MODELS");
     if (models != NULL && models[0] != '\0') {
-        return join(out_folder, models, "", "", out_sentence);
+        return compose(out_folder, out_sentence, "%s", models);
     }
     const char *home = getenv("HOME");
-    return join(out_folder, home == NULL ? "." : home, ".cache/kazeia", "", out_sentence);
+    return compose(out_folder, out_sentence, "%s/.cache/kazeia", home == NULL ? "." : home);
+}
+
+static int is_program(const struct dirent *entry) {
+    return entry->d_name[0] != '.' && ends_with(entry->d_name, ".kzp");
 }
 
 // Adds the names of the programs that lie in the folder to the sentence.
 static void list_programs(const char *folder, cli_sentence *sentence) {
-    DIR *listing = opendir(folder);
-    size_t count = 0;
-    for (const struct dirent *entry = NULL;
-         listing != NULL && (entry = readdir(listing)) != NULL;) {
-        if (ends_with(entry->d_name, ".kzp") && entry->d_name[0] != '.') {
-            cli_fail_more(sentence, "%s%.*s", count == 0 ? " (it has: " : ", ",
-                          (int)(strlen(entry->d_name) - 4), entry->d_name);
-            count++;
+    struct dirent **entries = NULL;
+    const int count = scandir(folder, &entries, is_program, alphasort);
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        if (i < MOST_NAMES) {
+            cli_fail_more(sentence, "%s%.*s", i == 0 ? " (it has: " : ", ", (int)(strlen(name) - 4),
+                          name);
         }
+        free(entries[i]);
     }
-    if (listing != NULL) {
-        (void)closedir(listing);
+    free(entries);
+    if (count > MOST_NAMES) {
+        cli_fail_more(sentence, " and %d more", count - MOST_NAMES);
     }
-    cli_fail_more(sentence, "%s", count == 0 ? " (it has no program yet)" : ")");
+    cli_fail_more(sentence, "%s", count > 0 ? ")" : " (it has no program yet)");
 }
 
 static kazeia_status fail_name(const char *model, const char *folder, cli_sentence *out_sentence) {
@@ -68,7 +85,7 @@ static kazeia_status fail_name(const char *model, const char *folder, cli_senten
     (void)cli_fail(out_sentence, KAZEIA_NOT_FOUND,
                    "model '%s' is neither a file here nor a program in '%s'", model, folder);
     list_programs(folder, out_sentence);
-    if (join(&checkpoint, folder, model, "", &ignored) == KAZEIA_OK &&
+    if (compose(&checkpoint, &ignored, "%s/%s", folder, model) == KAZEIA_OK &&
         exists(checkpoint.text, S_IFDIR)) {
         cli_fail_more(out_sentence, ". Its checkpoint is there: kazeia export %s/%s -o %s/%s.kzp",
                       folder, model, folder, model);
@@ -88,6 +105,11 @@ static kazeia_status fail_path(const char *model, cli_sentence *out_sentence) {
                         "checkpoint: kazeia export %s -o NAME.kzp",
                         model, model);
     }
+    if (is_there(model)) {
+        return cli_fail(out_sentence, KAZEIA_BAD_ARGUMENT,
+                        "model '%s' is no plain file; expected a program file, which can be mapped",
+                        model);
+    }
     return cli_fail(out_sentence, KAZEIA_NOT_FOUND,
                     "model '%s': there is no such file; expected a program file, or its name in "
                     "$KAZEIA_MODELS without a folder",
@@ -101,12 +123,11 @@ kazeia_status cli_model_path_find(const char *model, cli_model_path *out_path,
         if (!exists(model, S_IFREG)) {
             return fail_path(model, out_sentence);
         }
-        return join(out_path, model[0] == '/' ? "" : ".", model[0] == '/' ? model + 1 : model, "",
-                    out_sentence);
+        return compose(out_path, out_sentence, "%s", model);
     }
     CLI_TRY(cli_models_folder(&folder, out_sentence));
     const char *ending = ends_with(model, ".kzp") ? "" : ".kzp";
-    CLI_TRY(join(out_path, folder.text, model, ending, out_sentence));
+    CLI_TRY(compose(out_path, out_sentence, "%s/%s%s", folder.text, model, ending));
     if (!exists(out_path->text, S_IFREG)) {
         return fail_name(model, folder.text, out_sentence);
     }

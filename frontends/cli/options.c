@@ -346,7 +346,7 @@ static kazeia_status check_required(const option_reader *reader) {
         if (belongs_to(row, reader->command) && strcmp(row->default_value, "(required)") == 0 &&
             !cli_option_is_given(reader->options, row->name)) {
             return cli_fail(reader->sentence, KAZEIA_BAD_ARGUMENT,
-                            "%s needs %s %s: %s. See 'kazeia %s --help'.", reader->command,
+                            "%s %s is missing: %s. See 'kazeia %s --help'.",
                             row->short_name[0] != '\0' ? row->short_name : row->name, row->argument,
                             row->help, reader->command);
         }

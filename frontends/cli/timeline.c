@@ -135,7 +135,7 @@ static kazeia_status draw_first_sound(picture *canvas, const cli_timeline_turn *
                 "stroke-width=\"1.5\" stroke-dasharray=\"4 3\"/>\n"
                 "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\" fill=\"#c02020\" "
                 "class=\"small\">first sound: %.0f ms</text>\n",
-                x, top, x, bottom + 20, fmax(x, LEFT + 50), bottom + 33, turn->voice_to_voice_ms);
+                x, top, x, bottom, fmax(x, LEFT + 50), bottom + 33, turn->voice_to_voice_ms);
 }
 
 static kazeia_status draw_turn(picture *canvas, const cli_timeline_turn *turn, size_t number) {
