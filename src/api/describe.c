@@ -31,7 +31,7 @@ kz_memory_plan kz_describe_memory(kz_program *program) {
 static void write_integers(kz_json_writer *json, const kz_metadata *entry) {
     kz_json_begin_array(json, entry->key);
     for (size_t i = 0; i < entry->count; i++) {
-        kz_json_integer(json, NULL, entry->integers[i]);
+        kz_json_put_integer(json, NULL, entry->integers[i]);
     }
     kz_json_end_array(json);
 }
@@ -39,7 +39,7 @@ static void write_integers(kz_json_writer *json, const kz_metadata *entry) {
 static void write_strings(kz_json_writer *json, const kz_metadata *entry) {
     kz_json_begin_array(json, entry->key);
     for (size_t i = 0; i < entry->count; i++) {
-        kz_json_string(json, NULL, entry->strings[i]);
+        kz_json_put_string(json, NULL, entry->strings[i]);
     }
     kz_json_end_array(json);
 }
@@ -47,16 +47,16 @@ static void write_strings(kz_json_writer *json, const kz_metadata *entry) {
 static void write_entry(kz_json_writer *json, const kz_metadata *entry) {
     switch (entry->type) {
     case KZ_METADATA_INTEGER:
-        kz_json_integer(json, entry->key, entry->integer);
+        kz_json_put_integer(json, entry->key, entry->integer);
         break;
     case KZ_METADATA_REAL:
-        kz_json_real(json, entry->key, entry->real);
+        kz_json_put_real(json, entry->key, entry->real);
         break;
     case KZ_METADATA_BOOL:
-        kz_json_bool(json, entry->key, entry->integer != 0);
+        kz_json_put_bool(json, entry->key, entry->integer != 0);
         break;
     case KZ_METADATA_STRING:
-        kz_json_string(json, entry->key, entry->string);
+        kz_json_put_string(json, entry->key, entry->string);
         break;
     case KZ_METADATA_INTEGERS:
         write_integers(json, entry);
@@ -99,9 +99,9 @@ static void write_dim(kz_json_writer *json, const kz_method *method, const kz_di
     char text[DIM_TEXT_BYTES + 32];
     snprintf(text, sizeof text, "ceil((%s)/%u)", sum, dim->divisor);
     if (kz_dim_is_constant(dim, &constant)) {
-        kz_json_unsigned(json, NULL, constant);
+        kz_json_put_unsigned(json, NULL, constant);
     } else {
-        kz_json_string(json, NULL, dim->divisor == 1 ? sum : text);
+        kz_json_put_string(json, NULL, dim->divisor == 1 ? sum : text);
     }
 }
 
@@ -111,8 +111,8 @@ static void write_ports(kz_json_writer *json, const char *key, const kz_method *
     for (uint32_t i = 0; i < count; i++) {
         const kz_value *value = &method->values[values[i]];
         kz_json_begin_object(json, NULL);
-        kz_json_string(json, "name", value->name);
-        kz_json_string(json, "type", kz_type_name(value->type));
+        kz_json_put_string(json, "name", value->name);
+        kz_json_put_string(json, "type", kz_type_name(value->type));
         kz_json_begin_array(json, "shape");
         for (uint32_t d = 0; d < value->rank; d++) {
             write_dim(json, method, &value->dims[d]);
@@ -127,7 +127,7 @@ static void write_ports(kz_json_writer *json, const char *key, const kz_method *
 static void write_operand(kz_json_writer *json, const kz_program_description *description,
                           const kz_method *method, uint32_t index) {
     if (index == KZ_NO_VALUE) {
-        kz_json_string(json, NULL, NULL);
+        kz_json_put_string(json, NULL, NULL);
         return;
     }
     const kz_value *value = &method->values[index];
@@ -135,17 +135,17 @@ static void write_operand(kz_json_writer *json, const kz_program_description *de
     snprintf(number, sizeof number, "%%%u", index);
     switch (value->kind) {
     case KZ_VALUE_WEIGHT:
-        kz_json_string(json, NULL, description->tensors[value->index].name);
+        kz_json_put_string(json, NULL, description->tensors[value->index].name);
         break;
     case KZ_VALUE_STATE:
-        kz_json_string(json, NULL, description->states[value->index].name);
+        kz_json_put_string(json, NULL, description->states[value->index].name);
         break;
     case KZ_VALUE_INPUT:
     case KZ_VALUE_OUTPUT:
-        kz_json_string(json, NULL, value->name);
+        kz_json_put_string(json, NULL, value->name);
         break;
     default:
-        kz_json_string(json, NULL, number);
+        kz_json_put_string(json, NULL, number);
         break;
     }
 }
@@ -154,7 +154,7 @@ static void write_instruction(kz_json_writer *json, const kz_program_description
                               const kz_method *method, const kz_instruction *instruction) {
     const kz_op_shape *shape = kz_op_find((uint32_t)instruction->op);
     kz_json_begin_object(json, NULL);
-    kz_json_string(json, "op", shape->name);
+    kz_json_put_string(json, "op", shape->name);
     kz_json_begin_array(json, "operands");
     for (uint32_t i = 0; i < shape->operand_count; i++) {
         write_operand(json, description, method, instruction->operands[i]);
@@ -162,10 +162,10 @@ static void write_instruction(kz_json_writer *json, const kz_program_description
     kz_json_end_array(json);
     kz_json_begin_array(json, "attributes");
     for (uint32_t i = 0; i < shape->int_count; i++) {
-        kz_json_integer(json, NULL, instruction->ints[i]);
+        kz_json_put_integer(json, NULL, instruction->ints[i]);
     }
     for (uint32_t i = 0; i < shape->float_count; i++) {
-        kz_json_real(json, NULL, (double)instruction->floats[i]);
+        kz_json_put_real(json, NULL, (double)instruction->floats[i]);
     }
     kz_json_end_array(json);
     kz_json_end_object(json);
@@ -174,10 +174,10 @@ static void write_instruction(kz_json_writer *json, const kz_program_description
 static void write_method(kz_json_writer *json, const kz_program_description *description,
                          const kz_method *method) {
     kz_json_begin_object(json, NULL);
-    kz_json_string(json, "name", method->name);
+    kz_json_put_string(json, "name", method->name);
     kz_json_begin_object(json, "symbols");
     for (uint32_t i = 0; i < method->symbol_count; i++) {
-        kz_json_unsigned(json, method->symbols[i].name, method->symbols[i].maximum);
+        kz_json_put_unsigned(json, method->symbols[i].name, method->symbols[i].maximum);
     }
     kz_json_end_object(json);
     write_ports(json, "inputs", method, method->inputs, method->input_count);
@@ -205,14 +205,14 @@ static void write_states(kz_json_writer *json, const kz_program_description *des
     for (size_t i = 0; i < description->state_count; i++) {
         const kz_state *state = &description->states[i];
         kz_json_begin_object(json, NULL);
-        kz_json_string(json, "name", state->name);
-        kz_json_string(json, "type", kz_type_name(state->type));
+        kz_json_put_string(json, "name", state->name);
+        kz_json_put_string(json, "type", kz_type_name(state->type));
         kz_json_begin_array(json, "shape");
-        kz_json_unsigned(json, NULL, state->rows);
-        kz_json_unsigned(json, NULL, state->heads);
-        kz_json_unsigned(json, NULL, state->head_dim);
+        kz_json_put_unsigned(json, NULL, state->rows);
+        kz_json_put_unsigned(json, NULL, state->heads);
+        kz_json_put_unsigned(json, NULL, state->head_dim);
         kz_json_end_array(json);
-        kz_json_unsigned(json, "bytes", kz_state_bytes(state));
+        kz_json_put_unsigned(json, "bytes", kz_state_bytes(state));
         kz_json_end_object(json);
     }
     kz_json_end_array(json);
@@ -220,18 +220,19 @@ static void write_states(kz_json_writer *json, const kz_program_description *des
 
 static void write_tensor(kz_json_writer *json, const kz_tensor *tensor) {
     kz_json_begin_object(json, NULL);
-    kz_json_string(json, "name", tensor->name);
-    kz_json_string(json, "format", kz_type_name(tensor->type));
-    kz_json_string(json, "layout", kz_layout_name(tensor->layout));
+    kz_json_put_string(json, "name", tensor->name);
+    kz_json_put_string(json, "format", kz_type_name(tensor->type));
+    kz_json_put_string(json, "layout", kz_layout_name(tensor->layout));
     kz_json_begin_array(json, "shape");
     for (uint32_t d = 0; d < tensor->rank; d++) {
-        kz_json_unsigned(json, NULL, tensor->dims[d]);
+        kz_json_put_unsigned(json, NULL, tensor->dims[d]);
     }
     kz_json_end_array(json);
     // Of the format itself: what padding to whole tiles adds shows in `bytes`.
-    kz_json_real(json, "bits_per_weight",
-                 8.0 * kz_type_block_bytes(tensor->type) / kz_type_block_elements(tensor->type));
-    kz_json_unsigned(json, "bytes", tensor->bytes);
+    kz_json_put_real(json, "bits_per_weight",
+                     8.0 * kz_type_block_bytes(tensor->type) /
+                         kz_type_block_elements(tensor->type));
+    kz_json_put_unsigned(json, "bytes", tensor->bytes);
     kz_json_end_object(json);
 }
 
@@ -245,10 +246,10 @@ static void write_tensors(kz_json_writer *json, const kz_program_description *de
 
 static void write_memory(kz_json_writer *json, const kz_memory_plan *plan) {
     kz_json_begin_object(json, "memory");
-    kz_json_unsigned(json, "weights", plan->weights);
-    kz_json_unsigned(json, "arena", plan->arena);
-    kz_json_unsigned(json, "states", plan->states);
-    kz_json_unsigned(json, "work", plan->work);
+    kz_json_put_unsigned(json, "weights", plan->weights);
+    kz_json_put_unsigned(json, "arena", plan->arena);
+    kz_json_put_unsigned(json, "states", plan->states);
+    kz_json_put_unsigned(json, "work", plan->work);
     kz_json_end_object(json);
 }
 
@@ -261,8 +262,8 @@ kazeia_status kz_describe_program(kz_program *program, kz_text_buffer *text) {
     kz_json_writer json;
     kz_json_writer_init(&json, text);
     kz_json_begin_object(&json, NULL);
-    kz_json_unsigned(&json, "format_version", kz_program_file_version(file));
-    kz_json_string(&json, "id", id);
+    kz_json_put_unsigned(&json, "format_version", kz_program_file_version(file));
+    kz_json_put_string(&json, "id", id);
     write_metadata(&json, description);
     write_methods(&json, description);
     write_states(&json, description);

@@ -120,12 +120,13 @@ void kz_json_end_array(kz_json_writer *writer) {
     writer->needs_comma = true;
 }
 
-void kz_json_string_bytes(kz_json_writer *writer, const char *key, const char *text, size_t count) {
+void kz_json_put_string_bytes(kz_json_writer *writer, const char *key, const char *text,
+                              size_t count) {
     begin_value(writer, key);
     put_quoted(writer, text, count);
 }
 
-void kz_json_string(kz_json_writer *writer, const char *key, const char *text) {
+void kz_json_put_string(kz_json_writer *writer, const char *key, const char *text) {
     begin_value(writer, key);
     if (text) {
         put_quoted(writer, text, strlen(text));
@@ -134,21 +135,21 @@ void kz_json_string(kz_json_writer *writer, const char *key, const char *text) {
     }
 }
 
-void kz_json_integer(kz_json_writer *writer, const char *key, int64_t value) {
+void kz_json_put_integer(kz_json_writer *writer, const char *key, int64_t value) {
     char digits[24];
     snprintf(digits, sizeof digits, "%lld", (long long)value);
     begin_value(writer, key);
     put_text(writer, digits);
 }
 
-void kz_json_unsigned(kz_json_writer *writer, const char *key, uint64_t value) {
+void kz_json_put_unsigned(kz_json_writer *writer, const char *key, uint64_t value) {
     char digits[24];
     snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
     begin_value(writer, key);
     put_text(writer, digits);
 }
 
-void kz_json_real(kz_json_writer *writer, const char *key, double value) {
+void kz_json_put_real(kz_json_writer *writer, const char *key, double value) {
     char digits[32] = "null";
     if (isfinite(value)) {
         // The shortest of the precisions that gives the same number back.
@@ -169,7 +170,7 @@ void kz_json_real(kz_json_writer *writer, const char *key, double value) {
     put_text(writer, digits);
 }
 
-void kz_json_bool(kz_json_writer *writer, const char *key, bool value) {
+void kz_json_put_bool(kz_json_writer *writer, const char *key, bool value) {
     begin_value(writer, key);
     put_text(writer, value ? "true" : "false");
 }

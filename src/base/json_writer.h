@@ -23,12 +23,13 @@ void kz_json_end_object(kz_json_writer *writer);
 void kz_json_begin_array(kz_json_writer *writer, const char *key);
 void kz_json_end_array(kz_json_writer *writer);
 // Bytes that are not UTF-8 are written as U+FFFD. NULL is null.
-void kz_json_string(kz_json_writer *writer, const char *key, const char *text);
-void kz_json_string_bytes(kz_json_writer *writer, const char *key, const char *text, size_t count);
-void kz_json_integer(kz_json_writer *writer, const char *key, int64_t value);
-void kz_json_unsigned(kz_json_writer *writer, const char *key, uint64_t value);
+void kz_json_put_string(kz_json_writer *writer, const char *key, const char *text);
+void kz_json_put_string_bytes(kz_json_writer *writer, const char *key, const char *text,
+                              size_t count);
+void kz_json_put_integer(kz_json_writer *writer, const char *key, int64_t value);
+void kz_json_put_unsigned(kz_json_writer *writer, const char *key, uint64_t value);
 // As many digits as give the same double back; null when it is not finite.
-void kz_json_real(kz_json_writer *writer, const char *key, double value);
-void kz_json_bool(kz_json_writer *writer, const char *key, bool value);
+void kz_json_put_real(kz_json_writer *writer, const char *key, double value);
+void kz_json_put_bool(kz_json_writer *writer, const char *key, bool value);
 
 #endif
