@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""export, inspect, generate, chat, tokenize, bench and eval on a tiny language model.
+
+In: the program kazeia. Out: unittest's report.
+"""
+import json
+import math
+import os
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+import program
+import tiny_model
+
+REPLY = ["text", "tokens", "prompt_tokens", "prefill_tokens_per_s", "ttft_ms", "decode_tokens_per_s",
+         "stop_reason"]
+
+
+def read_npy(path):
+    """Shape and values of a .npy file of little-endian float32 in C order."""
+    content = path.read_bytes()
+    assert content[:8] == b"\x93NUMPY\x01\x00"
+    length = struct.unpack("<H", content[8:10])[0]
+    assert (10 + length) % 64 == 0
+    head = eval(content[10:10 + length].decode("latin-1"), {"__builtins__": {}})
+    assert (head["descr"], head["fortran_order"]) == ("<f4", False)
+    values = struct.unpack(f"<{(len(content) - 10 - length) // 4}f", content[10 + length:])
+    return head["shape"], values
+
+
+class Chat(program.Program):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.checkpoint = cls.folder / "tiny.gguf"
+        tiny_model.write(cls.checkpoint)
+        for name, more in (("tiny", []), ("kv", ["--mode", "kv"]),
+                           ("exact", ["--weights", "f32", "--kv", "f32"])):
+            result = cls.run_program("export", cls.checkpoint, "-o", cls.folder / f"{name}.kzp", *more)
+            if result.returncode != 0:
+                raise RuntimeError(result.stderr)
+
+    def generate(self, *more, model="tiny", prompt="bonjour"):
+        return self.lines_of("generate", "--model", model, "--prompt", prompt, "--max-tokens", "12",
+                             *more)[0]
+
+    def test_export_says_what_it_wrote(self):
+        path = self.folder / "sharded.kzp"
+        line, = self.lines_of("export", self.checkpoint, "-o", path, "--shards", "3")
+        self.assertEqual(list(line), ["output", "id", "bytes", "seconds"])
+        files = [path, *self.folder.glob(f"sharded.{line['id'][:8]}.*-of-3.kzw")]
+        self.assertEqual(len(files), 4)
+        self.assertEqual(line["bytes"], sum(file.stat().st_size for file in files))
+        self.assertEqual(self.lines_of("inspect", path)[0]["id"], line["id"])
+
+    def test_export_refuses(self):
+        here = self.folder / "no.kzp"
+        (self.folder / "noise").write_bytes(bytes(range(256)) * 10)
+        self.assert_fails(2, "noise", "export", self.folder / "noise", "-o", here)
+        self.assert_fails(1, "nothing.gguf", "export", self.folder / "nothing.gguf", "-o", here)
+        self.assert_fails(1, "--context is '0'", "export", self.checkpoint, "-o", here, "--context", "0")
+        (self.folder / "half.gguf").write_bytes(self.checkpoint.read_bytes()[:200000])
+        self.assert_fails(2, "half.gguf", "export", self.folder / "half.gguf", "-o", here)
+        self.assertEqual(list(self.folder.glob("no.kzp*")), [])
+
+    def test_inspect(self):
+        description, = self.lines_of("inspect", "tiny")
+        self.assertEqual(list(description), ["format_version", "id", "metadata", "methods", "states",
+                                             "tensors", "memory"])
+        names = [method["name"] for method in description["methods"]]
+        self.assertEqual(names, ["prefill_forward", "kv_forward", "logits"])
+        kv_only, = self.lines_of("inspect", "kv")
+        self.assertNotIn("prefill_forward", [method["name"] for method in kv_only["methods"]])
+        text = self.assert_works("inspect", "tiny", "--verify")
+        for words in ("ability: chat", "kv_forward", "q8_0", "one session", "every checksum is right"):
+            self.assertIn(words, text)
+        self.assertIs(self.lines_of("inspect", "tiny", "--verify")[0]["verified"], True)
+
+    def test_verify_finds_a_flipped_bit(self):
+        content = bytearray((self.folder / "tiny.kzp").read_bytes())
+        content[-2000] ^= 4
+        (self.folder / "flipped.kzp").write_bytes(content)
+        self.assert_fails(2, "flipped", "inspect", "flipped", "--verify")
+
+    def test_generate(self):
+        reply = self.generate()
+        self.assertEqual(list(reply), REPLY)
+        self.assertEqual((len(reply["tokens"]), reply["stop_reason"]), (12, "length"))
+        self.assertGreater(reply["prompt_tokens"], 10)
+        output = self.assert_works("generate", "--model", "tiny", "--prompt", "bonjour", "--max-tokens",
+                                   "12")
+        self.assertEqual(output, reply["text"] + "\n")
+
+    def test_same_seed_same_text(self):
+        draw = ["--temperature", "2", "--top-k", "50", "--top-p", "0.95", "--min-p", "0.01", "--seed"]
+        one = self.generate(*draw, "5", "--threads", "1")
+        self.assertEqual(one["tokens"], self.generate(*draw, "5", "--threads", "3")["tokens"])
+        self.assertNotEqual(one["tokens"], self.generate(*draw, "6")["tokens"])
+
+    def test_modes_agree(self):
+        self.assertEqual(self.generate()["tokens"], self.generate(model="kv")["tokens"])
+
+    def test_raw_prompt_is_the_prompt(self):
+        ids, = self.lines_of("tokenize", "--model", "tiny", standard_input=b'"bonjour"\n')
+        self.assertEqual(self.generate("--raw")["prompt_tokens"], len(ids))
+
+    def test_system_prompt_counts(self):
+        plain, asked = self.generate(), self.generate("--system", "parle en vers")
+        self.assertGreater(asked["prompt_tokens"], plain["prompt_tokens"])
+
+    def test_empty_prompt(self):
+        self.assertEqual(len(self.generate(prompt="")["tokens"]), 12)
+
+    def test_a_prompt_that_does_not_fit(self):
+        self.assert_fails(1, "context", "generate", "--model", "tiny", "--prompt", "x" * 1000)
+
+    def test_memory_limit(self):
+        self.assert_fails(3, "the limit is 10240", "generate", "--model", "tiny", "--prompt", "x",
+                          "--memory-limit", "10K")
+
+    def test_tokenize_there_and_back(self):
+        texts = ["", "bonjour à tous", "a\u0000b", "😀\n\t", "<|im_end|>"]
+        lines = "".join(json.dumps(text) + "\n" for text in texts).encode()
+        ids = self.assert_works("tokenize", "--model", "tiny", standard_input=lines)
+        arrays = [json.loads(line) for line in ids.splitlines()]
+        self.assertEqual(arrays[0], [])
+        back = self.assert_works("tokenize", "--model", "tiny", "--decode", standard_input=ids.encode())
+        self.assertEqual([json.loads(line) for line in back.splitlines()], texts)
+        special, = self.lines_of("tokenize", "--model", "tiny", "--special",
+                                 standard_input=b'"<|im_end|>"')
+        self.assertEqual(special, [tiny_model.SPECIAL.index("<|im_end|>")])
+        self.assertGreater(len(arrays[-1]), 1)
+
+    def test_tokenize_refuses(self):
+        for content in (b"bonjour\n", b"[1]\n", b'"half\n', b'"\\ud800"\n', b"\n", b'"\xff"\n'):
+            with self.subTest(content):
+                self.assert_fails(1, "line 2 of standard input", "tokenize", "--model", "tiny",
+                                  standard_input=b'"one"\n' + content)
+        for content in (b'"a"\n', b"[1.5]\n", b"[-1]\n", b"[99999999999]\n", b"[[1]]\n"):
+            with self.subTest(content):
+                self.assert_fails(1, "line 1 of standard input", "tokenize", "--model", "tiny",
+                                  "--decode", standard_input=content)
+        self.assertEqual(self.assert_works("tokenize", "--model", "tiny", standard_input=b""), "")
+
+    def test_bench(self):
+        line, = self.lines_of("bench", "--model", "tiny", "--prefill", "16", "--decode", "4", "--depth",
+                              "8", "--repeat", "2", "--threads", "1")
+        self.assertEqual(list(line), ["prefill_tokens_per_s", "decode_tokens_per_s", "threads",
+                                      "kernel", "depth"])
+        self.assertEqual((line["threads"], line["depth"]), (1, 8))
+        self.assertGreater(min(line["prefill_tokens_per_s"], line["decode_tokens_per_s"]), 0)
+        self.assert_fails(1, "context", "bench", "--model", "tiny", "--prefill", "4000")
+
+    def test_logits(self):
+        ids, out = self.folder / "ids.json", self.folder / "out.npy"
+        ids.write_text("[100, 101, 102, 103]", encoding="utf-8")
+        line, = self.lines_of("eval", "--model", "exact", "--logits", ids, "-o", out)
+        self.assertEqual(line, {"output": str(out), "tokens": 4})
+        shape, values = read_npy(out)
+        words = len(tiny_model.vocabulary())
+        self.assertEqual(shape, (4, words))
+        self.assertEqual(len(values), 4 * words)
+        self.assertTrue(all(map(math.isfinite, values)))
+        self.assertGreater(max(values), min(values))
+
+    # What generate says next is the largest of the logits that eval writes.
+    def test_logits_are_those_of_generate(self):
+        prompt, out = self.folder / "prompt.json", self.folder / "prompt.npy"
+        ids = self.assert_works("tokenize", "--model", "exact", "--special",
+                                standard_input=b'"bonjour"')
+        prompt.write_text(ids, encoding="utf-8")
+        self.assert_works("eval", "--model", "exact", "--logits", prompt, "-o", out)
+        (rows, words), values = read_npy(out)
+        last = values[(rows - 1) * words:]
+        reply = self.generate("--raw", model="exact")
+        self.assertEqual(reply["tokens"][0], last.index(max(last)))
+
+    def test_logits_refuses(self):
+        path, out = self.folder / "wrong.json", self.folder / "wrong.npy"
+        for content, words in (("[]", "empty array"), ("[1, -1]", "element 1"), ("[1,", "JSON array"),
+                               ("[100000]", "100000"), ("{}", "JSON array")):
+            with self.subTest(content):
+                path.write_text(content, encoding="utf-8")
+                self.assert_fails(1, words, "eval", "--model", "tiny", "--logits", path, "-o", out)
+        path.write_text("[1]", encoding="utf-8")
+        self.assert_fails(1, "folder that exists", "eval", "--model", "tiny", "--logits", path, "-o",
+                          self.folder / "no/where.npy")
+        self.assert_fails(1, "no plain file", "eval", "--model", "tiny", "--logits", path, "-o",
+                          "/dev/null")
+        self.assertEqual(list(self.folder.glob("wrong.npy*")), [])
+
+    def test_perplexity(self):
+        path = self.folder / "text.txt"
+        path.write_text("bonjour le monde, il fait beau. " * 20, encoding="utf-8")
+        line, = self.lines_of("eval", "--model", "exact", "--perplexity", path, "--context", "64")
+        self.assertEqual(list(line), ["perplexity", "tokens"])
+        self.assertGreater(line["tokens"], 64)
+        # A model of noise finds the right token about as hard to guess as any of its words.
+        words = len(tiny_model.vocabulary())
+        self.assertTrue(words / 4 < line["perplexity"] < words * 4, line)
+
+    def test_chat(self):
+        lines = b"bonjour\n\n/nonsense\n/help\n/system sois bref\nbonjour\nencore\n/reset\nbonjour\n/quit\nx\n"
+        replies = self.lines_of("chat", "--model", "tiny", "--max-tokens", "4", standard_input=lines)
+        self.assertEqual([list(reply) for reply in replies], [REPLY] * 4)
+        first, asked, again, anew = (reply["prompt_tokens"] for reply in replies)
+        self.assertGreater(asked, first)
+        self.assertGreater(again, asked)
+        self.assertEqual(anew, asked)
+        text = self.assert_works("chat", "--model", "tiny", "--max-tokens", "4", standard_input=lines)
+        self.assertEqual(text.count("; stop: length]"), 4)
+        self.assertIn("(no such directive", text)
+
+    def stop(self, number, *arguments):
+        """Ends a run that waits for input by a signal: its exit code, and how long it took."""
+        with subprocess.Popen([program.PROGRAM, *arguments], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=self.environment()) as process:
+            process.stdin.write(b'"a"\n')
+            process.stdin.flush()
+            process.stdout.readline()
+            start = time.monotonic()
+            process.send_signal(number)
+            code = process.wait(20)
+            return code, time.monotonic() - start
+
+    def test_ctrl_c(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            for arguments in (["tokenize", "--model", "tiny"],
+                              ["chat", "--model", "tiny", "--max-tokens", "2"]):
+                with self.subTest((number, arguments)):
+                    code, seconds = self.stop(number, *arguments)
+                    self.assertEqual(code, 130)
+                    self.assertLess(seconds, 5)
+
+    # Stopped at any moment, an export leaves the whole program or none, and nothing beside it.
+    def test_ctrl_c_in_an_export(self):
+        path = self.folder / "stopped.kzp"
+        codes = set()
+        for delay_ms in range(0, 24, 2):
+            path.unlink(missing_ok=True)
+            with subprocess.Popen([program.PROGRAM, "export", str(self.checkpoint), "-o", str(path)],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                time.sleep(delay_ms / 1000)
+                process.send_signal(signal.SIGINT)
+                process.communicate()
+                codes.add(process.returncode)
+            if path.exists():
+                self.assert_works("inspect", path, "--verify")
+            self.assertEqual([name for name in os.listdir(self.folder) if "stopped.kzp." in name], [])
+        self.assertLessEqual(codes, {0, 130, -signal.SIGINT})
+
+
+if __name__ == "__main__":
+    unittest.main()

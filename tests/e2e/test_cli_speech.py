@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""transcribe, say and turn on tiny models and espeak-ng's voice.
+
+In: the program kazeia. Out: unittest's report.
+"""
+import array
+import json
+import math
+import os
+import signal
+import subprocess
+import time
+import unittest
+import wave
+import xml.etree.ElementTree
+
+import program
+import tiny_listener
+import tiny_model
+
+HEARD = ["file", "language", "text", "tokens", "avg_logprob", "no_speech_prob", "audio_s", "seconds"]
+TURN = ["file", "transcript", "language", "command", "reply", "stages", "voice_to_voice_ms", "audio_s"]
+SILENCE = 0.3
+HEARD_TEXT = "Allume la lumière dans la chambre."
+
+
+def write_wave(path, seconds, rate=16000, channels=1):
+    """A tone that comes and goes as syllables do, so that it may be speech."""
+    samples = array.array("h", (round(8000 * math.sin(i / 20) * math.sin(12 * i / rate) ** 2)
+                                for i in range(round(seconds * rate)) for _ in range(channels)))
+    with wave.open(str(path), "wb") as sound:
+        sound.setparams((channels, 2, rate, 0, "NONE", ""))
+        sound.writeframes(samples.tobytes())
+
+
+def read_wave(path):
+    with wave.open(str(path)) as sound:
+        samples = array.array("h", sound.readframes(sound.getnframes()))
+        return sound.getframerate(), samples
+
+
+class Speech(program.Program):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        tiny_model.write(cls.folder / "talker.gguf")
+        tiny_listener.write(cls.folder / "listener", HEARD_TEXT)
+        for source, name in (("talker.gguf", "talker"), ("listener", "listener")):
+            result = cls.run_program("export", cls.folder / source, "-o", cls.folder / f"{name}.kzp")
+            if result.returncode != 0:
+                raise RuntimeError(result.stderr)
+        cls.sound = cls.folder / "sound.wav"
+        write_wave(cls.sound, 3)
+
+    def transcribe(self, *more):
+        return self.lines_of("transcribe", "--model", "listener", "--no-guards", *more)
+
+    def test_transcribe(self):
+        line, = self.transcribe(self.sound)
+        self.assertEqual(list(line), HEARD)
+        self.assertEqual((line["language"], line["text"]), ("fr", HEARD_TEXT))
+        self.assertEqual(line["tokens"], list(HEARD_TEXT.encode()))
+        self.assertEqual(line["audio_s"], 3.0)
+        self.assertTrue(-0.1 < line["avg_logprob"] <= 0)
+        self.assertTrue(0 <= line["no_speech_prob"] < 0.1)
+        text = self.assert_works("transcribe", "--model", "listener", "--no-guards", self.sound)
+        self.assertEqual(text, line["text"] + "\n")
+
+    def test_language_is_taken_as_given(self):
+        for language in ("fr", "en"):
+            self.assertEqual(self.transcribe("--language", language, self.sound)[0]["language"], language)
+        self.assert_fails(1, "xx", "transcribe", "--model", "listener", "--language", "xx", self.sound)
+
+    def test_rates_and_channels(self):
+        path = self.folder / "stereo.wav"
+        write_wave(path, 1, 44100, 2)
+        line, = self.transcribe(path)
+        self.assertAlmostEqual(line["audio_s"], 1, delta=0.01)
+
+    def test_long_files_have_several_windows(self):
+        path = self.folder / "long.wav"
+        write_wave(path, 70)
+        line, = self.transcribe(path)
+        self.assertEqual(line["audio_s"], 70.0)
+        self.assertEqual(line["text"], " ".join([HEARD_TEXT] * 3))
+        self.assertEqual(line["tokens"], list(HEARD_TEXT.encode()) * 3)
+
+    def test_silence_is_no_speech(self):
+        path = self.folder / "silence.wav"
+        with wave.open(str(path), "wb") as sound:
+            sound.setparams((1, 2, 16000, 0, "NONE", ""))
+            sound.writeframes(bytes(64000))
+        line, = self.lines_of("transcribe", "--model", "listener", path)
+        self.assertEqual((line["text"], line["tokens"], line["audio_s"]), ("", [], 2.0))
+        turn, = self.turn("-o", self.folder / "silent.wav", path)
+        self.assertEqual((turn["transcript"], turn["reply"], turn["command"], turn["voice_to_voice_ms"]),
+                         ("", "", None, None))
+        self.assertEqual(len(read_wave(self.folder / "silent.wav")[1]), 0)
+
+    def test_no_samples(self):
+        path = self.folder / "none.wav"
+        write_wave(path, 0)
+        line, = self.transcribe(path)
+        self.assertEqual((line["text"], line["tokens"], line["audio_s"]), ("", [], 0.0))
+
+    def test_a_failing_file_does_not_stop_the_others(self):
+        (self.folder / "empty.wav").write_bytes(b"")
+        files = ["nowhere.wav", self.folder / "empty.wav", self.sound]
+        result = self.run_program("transcribe", "--model", "listener", "--json", *files)
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([list(line) for line in lines[:2]], [["file", "error"]] * 2)
+        self.assertEqual([line["file"] for line in lines], list(map(str, files)))
+        self.assertEqual(list(lines[2]), HEARD)
+        self.assertEqual((result.returncode, result.stderr), (2, ""))
+        result = self.run_program("transcribe", "--model", "listener", files[0], self.sound)
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr.count("nowhere.wav: there is no such file"), 1)
+        self.assertIn(f"{self.sound}: ", result.stdout)
+
+    def test_the_wrong_kind_of_program(self):
+        self.assert_fails(1, "'listen' expected", "transcribe", "--model", "talker", self.sound)
+        self.assert_fails(1, "'chat' expected", "bench", "--model", "listener")
+
+    def test_say(self):
+        out = self.folder / "say.wav"
+        line, = self.lines_of("say", "-o", out, "Bonjour à tous.")
+        self.assertEqual(list(line), ["audio_s", "first_audio_ms", "rtf"])
+        rate, samples = read_wave(out)
+        self.assertAlmostEqual(len(samples) / rate, line["audio_s"], delta=0.001)
+        self.assertGreater(max(map(abs, samples)), 1000)
+        self.assertTrue(0 < line["rtf"] < 1)
+
+    def test_say_standard_input(self):
+        one, other = self.folder / "one.wav", self.folder / "other.wav"
+        self.assert_works("say", "-o", one, "Bonjour. Il fait beau.")
+        self.assert_works("say", "-o", other, "-", standard_input="Bonjour. Il fait beau.".encode())
+        self.assertEqual(one.read_bytes(), other.read_bytes())
+
+    def test_speed(self):
+        slow, fast = (self.lines_of("say", "-o", self.folder / "speed.wav", "--speed", speed,
+                                    "Bonjour à tous.")[0]["audio_s"] for speed in ("0.5", "2"))
+        self.assertGreater(slow, 1.5 * fast)
+
+    def test_say_nothing(self):
+        out = self.folder / "nothing.wav"
+        line, = self.lines_of("say", "-o", out, "")
+        self.assertEqual(line, {"audio_s": 0.0, "first_audio_ms": None, "rtf": None})
+        self.assertEqual(len(read_wave(out)[1]), 0)
+
+    def test_say_refuses(self):
+        out = self.folder / "refused.wav"
+        self.assert_fails(1, "zz", "say", "--voice", "espeak:zz", "-o", out, "x")
+        self.assert_fails(1, "--speed is '0'", "say", "--speed", "0", "-o", out, "x")
+        self.assertEqual(list(self.folder.glob("refused*")), [])
+
+    def test_ctrl_c_while_speaking(self):
+        out = self.folder / "stopped.wav"
+        with subprocess.Popen([program.PROGRAM, "say", "-o", str(out), "-"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdin.write(b"Bonjour. Encore un mot. ")
+            process.stdin.flush()
+            while not any("stopped.wav" in name for name in os.listdir(self.folder)):
+                time.sleep(0.01)
+            start = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(20), 130)
+            self.assertLess(time.monotonic() - start, 5)
+        self.assertEqual([name for name in os.listdir(self.folder) if "stopped.wav" in name], [])
+
+    def turn(self, *more):
+        return self.lines_of("turn", "--stt", "listener", "--llm", "talker", "--max-tokens", "20", *more)
+
+    def test_commands_are_understood(self):
+        out, picture = self.folder / "turn.wav", self.folder / "turn.svg"
+        turns = self.turn("--commands", program.ROOT / "examples/commandes.yaml", "--timeline", picture,
+                          "-o", out, self.sound, self.sound)
+        for turn in turns:
+            self.assertEqual(list(turn), TURN)
+            self.assertEqual((turn["transcript"], turn["language"]), (HEARD_TEXT, "fr"))
+            self.assertEqual(list(turn["command"]), ["intent", "slots"])
+            self.assertIn("chambre", turn["command"]["slots"].values())
+            self.assertTrue(turn["reply"])
+            self.assertGreater(turn["audio_s"], 0.2)
+            self.assertGreater(turn["voice_to_voice_ms"], 0)
+            self.assertEqual([stage["stage"] for stage in turn["stages"]], ["listen", "command", "speak"])
+        self.assert_sound(out, turns)
+        text = "".join(xml.etree.ElementTree.parse(picture).getroot().itertext())
+        self.assertEqual((text.count("sound.wav"), text.count(HEARD_TEXT)), (2, 2))
+        self.assertEqual((text.count("first sound"), text.count("not needed")), (2, 2))
+
+    def assert_sound(self, path, turns):
+        """The file holds each reply once, and the pauses between them."""
+        rate, samples = read_wave(path)
+        spoken = [turn["audio_s"] for turn in turns if turn["audio_s"] > 0]
+        seconds = sum(spoken) + SILENCE * max(0, len(spoken) - 1)
+        self.assertAlmostEqual(len(samples) / rate, seconds, delta=0.01)
+
+    def test_the_model_answers_without_commands(self):
+        out = self.folder / "answer.wav"
+        turns = self.turn("-o", out, self.sound, self.sound)
+        for turn in turns:
+            self.assertIsNone(turn["command"])
+            self.assertIn("think", [stage["stage"] for stage in turn["stages"]])
+            for stage in turn["stages"]:
+                self.assertEqual(list(stage), ["stage", "start_ms", "first_ms", "end_ms"])
+                self.assertLessEqual(stage["start_ms"], stage["first_ms"])
+                self.assertLessEqual(stage["first_ms"], stage["end_ms"])
+        self.assert_sound(out, turns)
+        text = self.assert_works("turn", "--stt", "listener", "--llm", "talker", "--max-tokens", "5",
+                                 "-o", out, self.sound)
+        self.assertIn(f"heard (fr): {HEARD_TEXT}", text)
+
+    def test_a_failing_recording(self):
+        out = self.folder / "part.wav"
+        result = self.run_program("turn", "--stt", "listener", "--llm", "talker", "--max-tokens", "4",
+                                  "--json", "-o", out, "nowhere.wav", self.sound)
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual([list(line) for line in lines], [["file", "error"], TURN])
+        self.assertTrue(out.exists())
+        (out).unlink()
+        result = self.run_program("turn", "--stt", "listener", "--llm", "talker", "-o", out,
+                                  "nowhere.wav")
+        self.assertEqual(result.returncode, 1)
+        self.assertFalse(out.exists())
+
+    def test_turn_refuses(self):
+        out = self.folder / "refused_turn.wav"
+        wrong = self.folder / "wrong.yaml"
+        wrong.write_text("intents: [", encoding="utf-8")
+        ready = ["turn", "--stt", "listener", "--llm", "talker", "-o", out, self.sound]
+        self.assert_fails(2, "wrong.yaml", *ready, "--commands", wrong)
+        self.assert_fails(1, "'chat' expected", "turn", "--stt", "listener", "--llm", "listener", "-o",
+                          out, self.sound)
+        self.assertEqual(list(self.folder.glob("refused_turn*")), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
