@@ -14,6 +14,9 @@ typedef enum kz_path_kind {
 // Follows symbolic links. *out_size is a file's size and 0 for everything else; NULL is fine.
 kz_path_kind kz_path_query(const char *path, uint64_t *out_size);
 
+// True when both paths lead to one file or folder that exists, by whatever names.
+bool kz_path_is_same(const char *left, const char *right);
+
 // "folder/name" into `out_path` (emptied first).
 KAZEIA_MUST_CHECK kazeia_status kz_path_join(const char *folder, const char *name,
                                              kz_text_buffer *out_path);

@@ -38,6 +38,10 @@ void kz_file_writer_abandon(kz_file_writer *writer);
 // Removes "PATH.tmp-*" files that a killed writer of PATH left, when nobody holds them.
 void kz_file_remove_stale_temporaries(const char *path);
 
+// Writers of PATH that are at work now, in this process and in others. Two that create first and
+// then count cannot both find themselves alone.
+size_t kz_file_count_writers(const char *path);
+
 // Whole small file at once, atomically (state files, reports).
 KAZEIA_MUST_CHECK kazeia_status kz_file_write_whole(const char *path, const void *bytes,
                                                     size_t count);

@@ -27,6 +27,13 @@ kz_path_kind kz_path_query(const char *path, uint64_t *out_size) {
     return S_ISDIR(facts.st_mode) ? KZ_PATH_FOLDER : KZ_PATH_OTHER;
 }
 
+bool kz_path_is_same(const char *left, const char *right) {
+    struct stat left_facts;
+    struct stat right_facts;
+    return stat(left, &left_facts) == 0 && stat(right, &right_facts) == 0 &&
+           left_facts.st_dev == right_facts.st_dev && left_facts.st_ino == right_facts.st_ino;
+}
+
 // The next name of the folder other than "." and ".."; NULL at the end or with errno set.
 static const char *next_name(DIR *folder) {
     for (;;) {

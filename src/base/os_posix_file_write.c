@@ -328,43 +328,54 @@ static bool parse_temporary_name(const char *entry, const char *name, long *out_
     return *out_process > 0 && number_digits > 0 && number[1 + number_digits] == '\0';
 }
 
-static void remove_if_stale(int folder, const char *entry, long process) {
+// Whose temporary file it is: true when nobody holds it any more.
+static bool is_abandoned(int file, long process) {
+    if (flock(file, LOCK_EX | LOCK_NB) == 0) {
+        return true;
+    }
+    return errno != EWOULDBLOCK && kill((pid_t)process, 0) != 0 && errno == ESRCH;
+}
+
+// Removes the temporary file when nobody holds it; true when somebody does.
+static bool remove_if_stale(int folder, const char *entry, long process) {
     const int file = openat(folder, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) {
-        return;
+        return false;
     }
     struct stat facts;
     const bool is_file = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode);
-    bool is_stale = false;
-    if (flock(file, LOCK_EX | LOCK_NB) == 0) {
-        is_stale = true;
-    } else if (errno != EWOULDBLOCK) {
-        is_stale = kill((pid_t)process, 0) != 0 && errno == ESRCH;
-    }
-    if (is_file && is_stale) {
+    const bool is_stale = is_file && is_abandoned(file, process);
+    if (is_stale) {
         (void)unlinkat(folder, entry, 0);
     }
     (void)close(file);
+    return is_file && !is_stale;
 }
 
-void kz_file_remove_stale_temporaries(const char *path) {
+size_t kz_file_count_writers(const char *path) {
+    size_t count = 0;
     const int folder = open_folder_of(path);
     if (folder < 0) {
-        return;
+        return 0;
     }
     DIR *listing = fdopendir(folder);
     if (listing == NULL) {
         (void)close(folder);
-        return;
+        return 0;
     }
     const struct dirent *entry = NULL;
     while ((entry = readdir(listing)) != NULL) {
         long process = 0;
         if (parse_temporary_name(entry->d_name, kz_path_name(path), &process)) {
-            remove_if_stale(dirfd(listing), entry->d_name, process);
+            count += remove_if_stale(dirfd(listing), entry->d_name, process);
         }
     }
     (void)closedir(listing);
+    return count;
+}
+
+void kz_file_remove_stale_temporaries(const char *path) {
+    (void)kz_file_count_writers(path);
 }
 
 kazeia_status kz_file_write_whole(const char *path, const void *bytes, size_t count) {
