@@ -6,12 +6,13 @@
 #include <string.h>
 
 #include "base/file_map.h"
+#include "base/file_write.h"
 #include "exporter/models/model.h"
 #include "exporter/passes/passes.h"
 #include "format/check.h"
+#include "format/file_parts.h"
 
 #define RECIPE_BYTES_LIMIT ((uint64_t)1 << 20)
-#define SHARD_LIMIT 999u
 
 kazeia_export_settings kazeia_export_settings_default(void) {
     return (kazeia_export_settings){.mode = "hybrid", .kv = "f16", .shard_count = 1};
@@ -74,9 +75,9 @@ static kazeia_status choose_model_options(const kazeia_export_settings *settings
     if (!type) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "kv: '%s' is none of f16, int8, f32", kv);
     }
-    if (settings->shard_count > SHARD_LIMIT) {
+    if (settings->shard_count > KZ_SHARD_LIMIT) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "shards: %u asked for, at most %u",
-                       settings->shard_count, SHARD_LIMIT);
+                       settings->shard_count, KZ_SHARD_LIMIT);
     }
     options->kv = type->type;
     options->context = settings->context;
@@ -120,6 +121,17 @@ static kazeia_status build_graph(const kazeia_export_settings *settings, kz_chec
     return kz_pass_plan_memory(graph);
 }
 
+// Two sharded exports to one path could each remove the other's weights: only one may be at work.
+static kazeia_status pack_alone(const kazeia_export_settings *settings,
+                                const kz_checkpoint *checkpoint, kz_graph *graph,
+                                kz_program_writer *writer) {
+    if (kz_file_count_writers(settings->output) > 1) {
+        return kz_fail(KAZEIA_BUSY, "'%s' is being written by another export; wait for its end",
+                       settings->output);
+    }
+    return kz_pass_pack(graph, checkpoint, writer, settings->progress, settings->progress_context);
+}
+
 static kazeia_status write_program(const kazeia_export_settings *settings,
                                    const kz_checkpoint *checkpoint, kz_graph *graph) {
     kz_program_description description;
@@ -128,8 +140,7 @@ static kazeia_status write_program(const kazeia_export_settings *settings,
     KZ_TRY(kz_program_writer_create(settings->output, &description,
                                     settings->shard_count ? settings->shard_count : 1,
                                     &graph->memory.allocator, &writer));
-    const kazeia_status status =
-        kz_pass_pack(graph, checkpoint, writer, settings->progress, settings->progress_context);
+    const kazeia_status status = pack_alone(settings, checkpoint, graph, writer);
     if (status != KAZEIA_OK) {
         kz_program_writer_abandon(writer);
         return status;
@@ -148,6 +159,11 @@ kazeia_status kazeia_export(const kazeia_export_settings *settings) {
     KZ_TRY(kz_checkpoint_open(settings->source, &memory, &checkpoint));
     kz_graph_init(&graph, &memory);
     kazeia_status status = build_graph(settings, checkpoint, &graph);
+    if (status == KAZEIA_OK && kz_checkpoint_reads(checkpoint, settings->output)) {
+        status = kz_fail(KAZEIA_BAD_ARGUMENT,
+                         "'%s' is a file of the checkpoint itself; name another output",
+                         settings->output);
+    }
     if (status == KAZEIA_OK) {
         status = write_program(settings, checkpoint, &graph);
     }

@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "base/alloc.h"
+#include "base/file_map.h"
 #include "format/quant.h"
 
 typedef enum kz_checkpoint_kind {
@@ -54,6 +55,8 @@ void kz_checkpoint_close(kz_checkpoint *checkpoint);
 kz_checkpoint_kind kz_checkpoint_kind_of(const kz_checkpoint *checkpoint);
 const char *kz_checkpoint_kind_name(kz_checkpoint_kind kind);
 const char *kz_checkpoint_path(const kz_checkpoint *checkpoint);
+// Where its other files lie; NULL for a checkpoint in memory.
+const char *kz_checkpoint_folder(const kz_checkpoint *checkpoint);
 
 // What the model is: GGUF general.architecture ("llama"), config.json model_type ("whisper"),
 // CTranslate2's spec name ("WhisperSpec"), "whisper" for ggml. Never NULL.
@@ -100,6 +103,14 @@ bool kz_checkpoint_array_real(const kz_checkpoint *checkpoint, const char *key, 
 // BAD_FILE names file, line and column.
 KAZEIA_MUST_CHECK kazeia_status kz_checkpoint_json(kz_checkpoint *checkpoint, const char *name,
                                                    const json_t **out_root);
+
+// Is there a file of that name in the checkpoint's folder?
+bool kz_checkpoint_has_file(const kz_checkpoint *checkpoint, const char *name);
+// Maps a file of the folder; an empty map when there is none.
+KAZEIA_MUST_CHECK kazeia_status kz_checkpoint_map_file(const kz_checkpoint *checkpoint,
+                                                       const char *name, kz_file_map *out_map);
+// True when `path` is a file that the checkpoint was read from.
+bool kz_checkpoint_reads(const kz_checkpoint *checkpoint, const char *path);
 
 // whisper.cpp ggml: the header's eleven integers by name ("n_vocab", "n_audio_ctx", ...) are found
 // by kz_checkpoint_integer; the vocabulary is the string array "tokens"; the mel filters are the

@@ -121,17 +121,26 @@ uint32_t kz_node_attention_full(kz_graph_method *method, uint32_t q, uint32_t k,
     return out;
 }
 
-// rows = ceil((T + 2 * padding - (kernel - 1)) / stride), for a T that is itself such an expression
-// with divisor 1.
-static kz_dim unfolded_rows(kz_dim rows, uint32_t kernel, uint32_t stride, uint32_t padding) {
-    rows.offset += (int32_t)(2 * padding) - (int32_t)(kernel - 1);
-    rows.divisor *= stride;
-    return rows;
+static kz_dim unfolded_rows(kz_graph_method *method, kz_dim rows, uint32_t kernel, uint32_t stride,
+                            uint32_t padding) {
+    kz_dim windows = kz_dim_constant(0);
+    const bool fits =
+        kernel >= 1 && kernel <= KZ_KERNEL_LIMIT && padding <= KZ_KERNEL_LIMIT &&
+        kz_dim_window(&rows, (int32_t)(2 * padding) - (int32_t)(kernel - 1), stride, &windows);
+    if (method && !fits) {
+        kz_graph_note(method->graph,
+                      kz_fail(KAZEIA_UNSUPPORTED,
+                              "export: method '%s': a window of %u by steps of %u cannot be laid "
+                              "over its rows",
+                              method->name, kernel, stride));
+    }
+    return windows;
 }
 
 uint32_t kz_node_unfold(kz_graph_method *method, uint32_t x, uint32_t kernel, uint32_t stride,
                         uint32_t padding) {
-    const kz_dim rows = unfolded_rows(kz_method_rows_of(method, x), kernel, stride, padding);
+    const kz_dim rows =
+        unfolded_rows(method, kz_method_rows_of(method, x), kernel, stride, padding);
     const uint32_t out = kz_method_rows(method, rows, kernel * kz_method_columns_of(method, x));
     add_instruction(
         method, &(kz_instruction){.op = KZ_OP_UNFOLD,

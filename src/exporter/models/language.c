@@ -46,6 +46,17 @@ void kz_language_add_metadata(kz_graph *graph, const kz_language_metadata *metad
     kz_graph_set_string(graph, "chat.mode", metadata->is_hybrid ? "hybrid" : "kv");
 }
 
+kazeia_status kz_model_check_cache(const kz_checkpoint *checkpoint, kz_type type,
+                                   int64_t head_dim) {
+    if (type != KZ_I8 || head_dim % 4 == 0) {
+        return KAZEIA_OK;
+    }
+    return kz_fail(KAZEIA_UNSUPPORTED,
+                   "%s: heads of %lld elements, an int8 cache needs a multiple of 4; choose "
+                   "'--kv f16'",
+                   kz_checkpoint_path(checkpoint), (long long)head_dim);
+}
+
 kazeia_status kz_language_choose_context(uint32_t wished, int64_t model_context,
                                          int64_t *out_context) {
     if (wished > model_context) {
@@ -58,15 +69,21 @@ kazeia_status kz_language_choose_context(uint32_t wished, int64_t model_context,
     return KAZEIA_OK;
 }
 
-void kz_model_add_general(const kz_checkpoint *checkpoint, kz_graph *graph) {
-    kz_graph_set_string(graph, "general.architecture", kz_checkpoint_architecture(checkpoint));
-    static const char *const keys[] = {"general.name", "general.license", "general.source.url"};
-    static const char *const names[] = {"general.name", "general.license", "general.source"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        kz_graph_set_string(graph, names[i], kz_checkpoint_string(checkpoint, keys[i]));
+// These alone do not say how text is cut before merging. A program without a tokenizer takes ids
+// only, which nobody who has such files wants.
+static kazeia_status refuse_other_tokenizers(const kz_checkpoint *checkpoint) {
+    static const char *const names[] = {"vocab.json",      "merges.txt",    "tokenizer.model",
+                                        "vocabulary.json", "vocab.txt",     "vocabulary.txt",
+                                        "spiece.model",    "tiktoken.model"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (kz_checkpoint_has_file(checkpoint, names[i])) {
+            return kz_fail(KAZEIA_UNSUPPORTED,
+                           "%s: its tokenizer is '%s', expected tokenizer.json (transformers' "
+                           "AutoTokenizer with save_pretrained writes one)",
+                           kz_checkpoint_path(checkpoint), names[i]);
+        }
     }
-    kz_graph_set_string(graph, "general.checkpoint",
-                        kz_checkpoint_kind_name(kz_checkpoint_kind_of(checkpoint)));
+    return KAZEIA_OK;
 }
 
 // The draft of whatever tokenizer files there are; NULL when there are none.
@@ -74,14 +91,17 @@ static kazeia_status draft_tokenizer(kz_checkpoint *checkpoint, const kazeia_all
                                      kz_tokenizer_draft **out_draft) {
     *out_draft = NULL;
     if (kz_checkpoint_kind_of(checkpoint) == KZ_CHECKPOINT_GGUF) {
-        return kz_tokenizer_from_gguf(checkpoint, allocator, out_draft);
+        const bool is_there = kz_checkpoint_string(checkpoint, "tokenizer.ggml.model") ||
+                              kz_checkpoint_array_count(checkpoint, "tokenizer.ggml.tokens");
+        return is_there ? kz_tokenizer_from_gguf(checkpoint, allocator, out_draft) : KAZEIA_OK;
     }
     if (kz_checkpoint_kind_of(checkpoint) == KZ_CHECKPOINT_WHISPER_GGML) {
         return kz_whisper_draft_vocabulary(checkpoint, allocator, out_draft);
     }
     const json_t *root = NULL;
     KZ_TRY(kz_checkpoint_json(checkpoint, "tokenizer.json", &root));
-    return root ? kz_tokenizer_from_json(root, allocator, out_draft) : KAZEIA_OK;
+    return root ? kz_tokenizer_from_json(root, allocator, out_draft)
+                : refuse_other_tokenizers(checkpoint);
 }
 
 static kazeia_status keep_section(kz_graph *graph, const uint8_t *bytes, size_t count) {
@@ -93,13 +113,14 @@ static kazeia_status keep_section(kz_graph *graph, const uint8_t *bytes, size_t 
 }
 
 kazeia_status kz_model_add_tokenizer(kz_checkpoint *checkpoint, kz_graph *graph,
-                                     uint32_t vocabulary) {
+                                     uint32_t vocabulary, uint32_t flags) {
     const kazeia_allocator *allocator = &graph->memory.allocator;
     kz_tokenizer_draft *draft = NULL;
     KZ_TRY(draft_tokenizer(checkpoint, allocator, &draft));
     if (!draft) {
         return KAZEIA_OK;
     }
+    kz_tokenizer_draft_source(draft)->flags |= flags;
     const uint32_t token_count = kz_tokenizer_draft_source(draft)->token_count;
     uint8_t *section = NULL;
     size_t count = 0;
@@ -210,8 +231,8 @@ static kazeia_status find_template(kz_checkpoint *checkpoint, const char **out_t
 
 kazeia_status kz_language_add_text(kz_checkpoint *checkpoint, kz_graph *graph,
                                    uint32_t vocabulary) {
-    kz_model_add_general(checkpoint, graph);
-    KZ_TRY(kz_model_add_tokenizer(checkpoint, graph, vocabulary));
+    KZ_TRY(kz_model_add_general(checkpoint, graph));
+    KZ_TRY(kz_model_add_tokenizer(checkpoint, graph, vocabulary, 0));
     KZ_TRY(add_stops(checkpoint, graph, vocabulary));
     const char *text = NULL;
     KZ_TRY(find_template(checkpoint, &text));

@@ -38,9 +38,13 @@ KAZEIA_MUST_CHECK kazeia_status kz_language_add_text(kz_checkpoint *checkpoint, 
                                                      uint32_t vocabulary);
 
 // General metadata (name, architecture, license, source) of any checkpoint.
-void kz_model_add_general(const kz_checkpoint *checkpoint, kz_graph *graph);
-// The tokenizer section of any checkpoint; nothing when it has no tokenizer files.
+KAZEIA_MUST_CHECK kazeia_status kz_model_add_general(kz_checkpoint *checkpoint, kz_graph *graph);
+// The tokenizer section of any checkpoint; nothing when it has no tokenizer files. `flags`
+// (kz_tokenizer_flag) are added to those that the files ask for.
 KAZEIA_MUST_CHECK kazeia_status kz_model_add_tokenizer(kz_checkpoint *checkpoint, kz_graph *graph,
-                                                       uint32_t vocabulary);
+                                                       uint32_t vocabulary, uint32_t flags);
+// UNSUPPORTED when a cache of this element type cannot hold heads of that width.
+KAZEIA_MUST_CHECK kazeia_status kz_model_check_cache(const kz_checkpoint *checkpoint, kz_type type,
+                                                     int64_t head_dim);
 
 #endif

@@ -130,16 +130,16 @@ static kazeia_status read_hugging_face_shape(llama *model) {
     }
     const char *file = "config.json";
     KZ_TRY(refuse_scaled_positions(config));
-    KZ_TRY(kz_json_require(config, file, "num_hidden_layers", 1, LAYER_LIMIT, &model->layers));
-    KZ_TRY(kz_json_require(config, file, "hidden_size", 1, 65536, &model->hidden));
-    KZ_TRY(kz_json_require(config, file, "intermediate_size", 1, 65536, &model->mlp));
-    KZ_TRY(kz_json_require(config, file, "num_attention_heads", 1, 1024, &model->heads));
-    KZ_TRY(kz_json_require(config, file, "max_position_embeddings", 1, 1 << 24, &model->context));
-    model->kv_heads = kz_json_integer(config, "num_key_value_heads", model->heads);
-    model->head_dim = kz_json_integer(config, "head_dim", model->hidden / model->heads);
+    KZ_TRY(kz_config_require(config, file, "num_hidden_layers", 1, LAYER_LIMIT, &model->layers));
+    KZ_TRY(kz_config_require(config, file, "hidden_size", 1, 65536, &model->hidden));
+    KZ_TRY(kz_config_require(config, file, "intermediate_size", 1, 65536, &model->mlp));
+    KZ_TRY(kz_config_require(config, file, "num_attention_heads", 1, 1024, &model->heads));
+    KZ_TRY(kz_config_require(config, file, "max_position_embeddings", 1, 1 << 24, &model->context));
+    model->kv_heads = kz_config_integer(config, "num_key_value_heads", model->heads);
+    model->head_dim = kz_config_integer(config, "head_dim", model->hidden / model->heads);
     model->rotary = model->head_dim;
-    model->theta = kz_json_real(config, "rope_theta", 10000.0);
-    model->epsilon = kz_json_real(config, "rms_norm_eps", 1e-6);
+    model->theta = kz_config_real(config, "rope_theta", 10000.0);
+    model->epsilon = kz_config_real(config, "rms_norm_eps", 1e-6);
     model->names = &hugging_face_names;
     return KAZEIA_OK;
 }
@@ -168,6 +168,7 @@ static kazeia_status read_shape(llama *model) {
     const bool is_gguf = kz_checkpoint_kind_of(model->checkpoint) == KZ_CHECKPOINT_GGUF;
     KZ_TRY(is_gguf ? read_gguf_shape(model) : read_hugging_face_shape(model));
     KZ_TRY(check_shape(model));
+    KZ_TRY(kz_model_check_cache(model->checkpoint, model->options->kv, model->head_dim));
     const uint64_t dims[] = {0, (uint64_t)model->hidden};
     const kz_checkpoint_tensor *embedding = NULL;
     KZ_TRY(kz_checkpoint_require(model->checkpoint, model->names->embedding, 2, dims, &embedding));

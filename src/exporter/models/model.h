@@ -56,12 +56,12 @@ bool kz_model_can_join(const kz_checkpoint *checkpoint, const char *const *sourc
                        uint32_t source_count);
 
 // An integer member of a JSON object, or `otherwise`.
-int64_t kz_json_integer(const json_t *object, const char *key, int64_t otherwise);
-double kz_json_real(const json_t *object, const char *key, double otherwise);
+int64_t kz_config_integer(const json_t *object, const char *key, int64_t otherwise);
+double kz_config_real(const json_t *object, const char *key, double otherwise);
 // Reads a key that must be there, within [minimum, maximum], else BAD_FILE.
-KAZEIA_MUST_CHECK kazeia_status kz_json_require(const json_t *object, const char *file,
-                                                const char *key, int64_t minimum, int64_t maximum,
-                                                int64_t *out_value);
+KAZEIA_MUST_CHECK kazeia_status kz_config_require(const json_t *object, const char *file,
+                                                  const char *key, int64_t minimum, int64_t maximum,
+                                                  int64_t *out_value);
 
 extern const kz_model kz_model_llama;
 extern const kz_model kz_model_whisper;

@@ -174,18 +174,18 @@ bool kz_model_can_join(const kz_checkpoint *checkpoint, const char *const *sourc
     return first != NULL;
 }
 
-int64_t kz_json_integer(const json_t *object, const char *key, int64_t otherwise) {
+int64_t kz_config_integer(const json_t *object, const char *key, int64_t otherwise) {
     const json_t *member = json_object_get(object, key);
     return json_is_integer(member) ? (int64_t)json_integer_value(member) : otherwise;
 }
 
-double kz_json_real(const json_t *object, const char *key, double otherwise) {
+double kz_config_real(const json_t *object, const char *key, double otherwise) {
     const json_t *member = json_object_get(object, key);
     return json_is_number(member) ? json_number_value(member) : otherwise;
 }
 
-kazeia_status kz_json_require(const json_t *object, const char *file, const char *key,
-                              int64_t minimum, int64_t maximum, int64_t *out_value) {
+kazeia_status kz_config_require(const json_t *object, const char *file, const char *key,
+                                int64_t minimum, int64_t maximum, int64_t *out_value) {
     const json_t *member = json_object_get(object, key);
     if (!json_is_integer(member)) {
         return kz_fail(KAZEIA_BAD_FILE, "%s: no integer '%s'", file, key);

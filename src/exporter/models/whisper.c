@@ -419,11 +419,15 @@ static kazeia_status build(kz_checkpoint *checkpoint, const kz_model_options *op
     kz_whisper_tokens *tokens = NULL;
     KZ_TRY(kz_bump_take(&graph->memory, 1, sizeof *tokens, (void **)&tokens));
     KZ_TRY(kz_whisper_read_shape(checkpoint, graph, &model.shape));
+    KZ_TRY(kz_model_check_cache(checkpoint, options->kv,
+                                model.shape.hidden / model.shape.decoder_heads));
     KZ_TRY(kz_whisper_read_tokens(checkpoint, graph, &model.shape, tokens));
     KZ_TRY(allocate_blocks(&model));
     add_metadata(graph, &model.shape, tokens);
-    kz_model_add_general(checkpoint, graph);
-    KZ_TRY(kz_model_add_tokenizer(checkpoint, graph, (uint32_t)model.shape.vocabulary));
+    KZ_TRY(kz_model_add_general(checkpoint, graph));
+    // Whisper's own tokenizer recognises its added tokens in any text.
+    KZ_TRY(kz_model_add_tokenizer(checkpoint, graph, (uint32_t)model.shape.vocabulary,
+                                  KZ_TOKENIZER_SPECIAL_IN_TEXT));
     add_encoder_weights(&model);
     add_decoder_weights(&model);
     kz_model_mark_precise(graph, model.conv1);

@@ -109,10 +109,10 @@ static kazeia_status read_heads(kz_checkpoint *checkpoint, kz_whisper_shape *sha
     default: {
         const json_t *config = NULL;
         KZ_TRY(kz_checkpoint_json(checkpoint, "config.json", &config));
-        KZ_TRY(kz_json_require(config, "config.json", "encoder_attention_heads", 1, 1024,
-                               &shape->encoder_heads));
-        return kz_json_require(config, "config.json", "decoder_attention_heads", 1, 1024,
-                               &shape->decoder_heads);
+        KZ_TRY(kz_config_require(config, "config.json", "encoder_attention_heads", 1, 1024,
+                                 &shape->encoder_heads));
+        return kz_config_require(config, "config.json", "decoder_attention_heads", 1, 1024,
+                                 &shape->decoder_heads);
     }
     }
 }
@@ -186,11 +186,11 @@ static kazeia_status read_generation_config(kz_checkpoint *checkpoint, kz_graph 
                        kz_checkpoint_path(checkpoint));
     }
     int64_t no_timestamps = 0;
-    KZ_TRY(kz_json_require(config, file, "decoder_start_token_id", 0, 1 << 20, &tokens->start));
-    KZ_TRY(kz_json_require(config, file, "eos_token_id", 0, 1 << 20, &tokens->end));
-    KZ_TRY(kz_json_require(config, file, "no_timestamps_token_id", 1, 1 << 20, &no_timestamps));
-    KZ_TRY(kz_json_require(json_object_get(config, "task_to_id"), file, "transcribe", 0, 1 << 20,
-                           &tokens->transcribe));
+    KZ_TRY(kz_config_require(config, file, "decoder_start_token_id", 0, 1 << 20, &tokens->start));
+    KZ_TRY(kz_config_require(config, file, "eos_token_id", 0, 1 << 20, &tokens->end));
+    KZ_TRY(kz_config_require(config, file, "no_timestamps_token_id", 1, 1 << 20, &no_timestamps));
+    KZ_TRY(kz_config_require(json_object_get(config, "task_to_id"), file, "transcribe", 0, 1 << 20,
+                             &tokens->transcribe));
     set_from_no_timestamps(tokens, no_timestamps);
     void *place = NULL;
     json_t *ids = json_object_get(config, "lang_to_id");
@@ -214,7 +214,7 @@ static kazeia_status find_added_token(const json_t *added, const char *text, int
     json_array_foreach(added, index, token) {
         const char *content = json_string_value(json_object_get(token, "content"));
         if (content && strcmp(content, text) == 0) {
-            *out_id = kz_json_integer(token, "id", -1);
+            *out_id = kz_config_integer(token, "id", -1);
             return KAZEIA_OK;
         }
     }
@@ -228,7 +228,7 @@ static void add_language_by_id(kz_graph *graph, const json_t *added, int64_t id,
     json_array_foreach(added, index, token) {
         const char *content = json_string_value(json_object_get(token, "content"));
         char code[16];
-        if (kz_json_integer(token, "id", -1) == id && content &&
+        if (kz_config_integer(token, "id", -1) == id && content &&
             sscanf(content, "<|%15[^|]|>", code) == 1) {
             add_language(graph, tokens, code, id);
             return;

@@ -22,8 +22,7 @@ static kazeia_status keep_source_format(const kz_graph_weight *weight, kz_type *
         } else if (tensor && tensor->type != first->type) {
             return kz_fail(KAZEIA_UNSUPPORTED,
                            "export: tensors '%s' (%s) and '%s' (%s) are to be joined, but differ",
-                           first->name, kz_type_name(first->type), tensor->name,
-                           kz_type_name(tensor->type));
+                           first->name, first->type_name, tensor->name, tensor->type_name);
         }
     }
     if (!first) {
@@ -37,7 +36,7 @@ static kazeia_status keep_source_format(const kz_graph_weight *weight, kz_type *
         return kz_fail(KAZEIA_UNSUPPORTED,
                        "export: tensor '%s' is %s, which cannot be kept; choose --weights q8, q4, "
                        "bf16, f16 or f32",
-                       first->name, kz_type_name(first->type));
+                       first->name, first->type_name);
     }
     *out_type = type;
     return KAZEIA_OK;
