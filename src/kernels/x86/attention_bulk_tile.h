@@ -1,18 +1,22 @@
 // attention_bulk_tile.h: attention of many tokens: over the cache and over an encoder's own tokens.
 //
 // in: attention_tile.h and matmul_f32_tile.h included before. out: the attention_bulk_* kernels and
-// attention_full. Keys of a chunk of rows are transposed into panels [head_dim][16 rows], values
-// into panels [row][16 elements], as floats; scores and sums are then f32_tile products, with a
-// running softmax between them (the blocking of FlashAttention, Dao et al. 2022). Consecutive
-// tokens of one sequence share the chunk; what a token may not see gets the
-// weight 0 (so a value that is not finite may show in earlier tokens of the same call).
+// attention_full. Values of a chunk of rows are packed into panels [row][16 elements], as floats;
+// sums are then f32_tile products, with a running softmax before them (the blocking of
+// FlashAttention, Dao et al. 2022). Consecutive tokens of one sequence share the chunk; what a
+// token may not see gets the weight 0 (so a value that is not finite may show in earlier tokens of
+// the same call).
+// Over the cache the sums are those of attention_tile.h to the last bit: quantised activations
+// magnify any difference between prefill and decoding, layer by layer. That costs a reduction for
+// each 16 scores. The encoder has nothing to agree with: its keys are transposed into panels
+// [head_dim][16 rows] and its scores are f32_tile products too.
 #define BULK_ROWS 256                  // rows of a chunk, at most
 #define BULK_HEAD_DIM 256              // larger heads run the order-exact kernel
 #define BULK_STATES 4096               // tokens x query heads whose softmax is kept at once
 #define BULK_PACKED_FLOATS (32 * 1024) // keys, and as many values, of a chunk
 
 typedef struct bulk_scratch {
-    float keys[BULK_PACKED_FLOATS];   // [rows / 16][head_dim][16]
+    float keys[BULK_PACKED_FLOATS];   // [rows][head_dim]; an encoder's: [rows / 16][head_dim][16]
     float values[BULK_PACKED_FLOATS]; // [head_dim / 16][rows][16]
     float scores[SIMD_F32_TOKENS][BULK_ROWS];
     running_softmax running[BULK_STATES]; // [query head][token]
@@ -121,6 +125,37 @@ SIMD_INLINE void bulk_sums(int panels, int tokens, const bulk_head *head, size_t
     }
 }
 
+// `queries` tokens with the `columns` packed rows of a chunk, summed as attention_tile.h does.
+SIMD_INLINE void exact_scores(int queries, const bulk_head *head, size_t token, size_t columns,
+                              const float *keys, float *scores) {
+    const float *q = (const float *)(head->q + token * head->q_stride);
+    const size_t rows = (size_t)(16 / queries);
+    for (size_t i = 0; i < columns; i += rows) {
+        const uint8_t *row_keys[16];
+        SIMD_UNROLL
+        for (size_t r = 0; r < rows; r++) {
+            row_keys[r] = (const uint8_t *)(keys + (i + r) * head->head_dim);
+        }
+        score_tile(KZ_F32, queries, q, head->q_stride / sizeof(float), head->head_dim, head->scale,
+                   row_keys, BULK_ROWS, scores + i);
+    }
+}
+
+// The tokens of a tile, four, two and one at a time.
+static void score_tokens(int tokens, const bulk_head *head, size_t token, size_t columns,
+                         const float *keys, float (*scores)[BULK_ROWS]) {
+    int t = 0;
+    for (; t + 4 <= tokens; t += 4) {
+        exact_scores(4, head, token + (size_t)t, columns, keys, scores[t]);
+    }
+    for (; t + 2 <= tokens; t += 2) {
+        exact_scores(2, head, token + (size_t)t, columns, keys, scores[t]);
+    }
+    for (; t < tokens; t++) {
+        exact_scores(1, head, token + (size_t)t, columns, keys, scores[t]);
+    }
+}
+
 // -inf for the rows of the chunk [row, row + columns) that the token does not see.
 static void hide(const bulk_head *head, size_t token, size_t row, size_t columns, float *scores) {
     const size_t first = seen_first(head, token);
@@ -153,6 +188,10 @@ SIMD_INLINE void bulk_tile(int tokens, const bulk_head *head, size_t token, size
     const size_t panel_floats = bulk_rows(head->head_dim) * 16;
     float factors[SIMD_F32_TOKENS];
     size_t i = 0;
+    if (head->positions != NULL) {
+        score_tokens(tokens, head, token, columns, scratch->keys, scratch->scores);
+        i = columns;
+    }
     for (; i + 16 * SIMD_F32_PANELS <= columns; i += 16 * SIMD_F32_PANELS) {
         bulk_scores(SIMD_F32_PANELS, tokens, head, token, scratch->keys + i / 16 * key_floats,
                     (float(*)[BULK_ROWS])(scratch->scores[0] + i));
@@ -214,22 +253,20 @@ static bulk_head cache_head(const kz_attention *a, size_t head) {
                        a->scale};
 }
 
-// Packs `count` rows of the cache; panels are filled up with the last row, which is then hidden.
+// Packs `count` rows of the cache, filled up to 16 with the last row, which is then hidden.
 SIMD_INLINE void pack_cache(kz_type type, const kz_attention *a, size_t kv_head,
                             const int32_t *rows, size_t count, bulk_scratch *out_scratch) {
     const size_t panel_floats = bulk_rows(a->head_dim) * 16;
-    for (size_t i = 0; i < count; i += 16) {
-        const uint8_t *keys[16];
-        for (size_t j = 0; j < 16; j++) {
-            const size_t row = (size_t)rows[i + j < count ? i + j : count - 1];
-            const size_t at = row * a->row_bytes + kv_head * a->head_bytes;
-            keys[j] = a->keys + at;
-            if (i + j < count) {
-                pack_values(type, a->values + at, a->head_dim, panel_floats,
-                            out_scratch->values + (i + j) * 16);
-            }
+    for (size_t i = 0; i < (count + 15) / 16 * 16; i++) {
+        const size_t row = (size_t)rows[i < count ? i : count - 1];
+        const size_t at = row * a->row_bytes + kv_head * a->head_bytes;
+        for (size_t d = 0; d < a->head_dim; d += 16) {
+            v_store(out_scratch->keys + i * a->head_dim + d, kv_load(type, a->keys + at, d));
         }
-        pack_keys(type, keys, a->head_dim, out_scratch->keys + i * a->head_dim);
+        if (i < count) {
+            pack_values(type, a->values + at, a->head_dim, panel_floats,
+                        out_scratch->values + i * 16);
+        }
     }
 }
 
@@ -238,7 +275,6 @@ SIMD_INLINE void attend_run(kz_type type, const kz_attention *a, size_t kv_head,
                             size_t token_end, bulk_scratch *scratch) {
     const size_t group = a->heads / a->kv_heads;
     const size_t tokens = token_end - token;
-    const size_t step = bulk_rows(a->head_dim);
     const int32_t *rows = a->row_table + (size_t)a->sequences[token] * a->row_table_columns;
     size_t first = SIZE_MAX;
     size_t end = 0;
@@ -252,8 +288,8 @@ SIMD_INLINE void attend_run(kz_type type, const kz_attention *a, size_t kv_head,
         const bulk_head head = cache_head(a, kv_head * group + h);
         bulk_begin(&head, token, token_end, scratch->running + h * tokens);
     }
-    for (size_t row = first; row < end; row += step) {
-        const size_t count = end - row < step ? end - row : step;
+    for (size_t row = first / CHUNK_ROWS * CHUNK_ROWS; row < end; row += CHUNK_ROWS) {
+        const size_t count = end - row < CHUNK_ROWS ? end - row : CHUNK_ROWS;
         pack_cache(type, a, kv_head, rows + row, count, scratch);
         for (size_t h = 0; h < group; h++) {
             const bulk_head head = cache_head(a, kv_head * group + h);

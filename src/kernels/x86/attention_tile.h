@@ -2,8 +2,9 @@
 //
 // in: math_tile.h included before. out: the attention_* kernels and what attention_bulk_tile.h
 // shares: kv_load, soften. All query heads of a kv head go together, so that each key and value is
-// read once (and once more from L1). Rows are taken in chunks of CHUNK_ROWS from the first that the
-// token sees, with a running maximum; nothing depends on the other tokens of the call. Head sizes
+// read once (and once more from L1). Rows are taken in chunks of CHUNK_ROWS that begin at multiples
+// of it, with a running maximum; nothing depends on the other tokens of the call, and the bulk
+// kernels repeat these very sums. Head sizes
 // that are no multiple of 16 are too rare for code of their own: they run the reference.
 #include <math.h>
 #include <string.h>
@@ -59,11 +60,13 @@ static float soften(running_softmax *running, float *scores, size_t count) {
 typedef struct attention_chunk {
     const uint8_t *keys[CHUNK_ROWS]; // this kv head in each row; beyond `count` the last row again
     const uint8_t *values[CHUNK_ROWS];
+    size_t hidden; // leading rows that the token does not see
     size_t count;
 } attention_chunk;
 
 static void find_rows(const kz_attention *attention, size_t kv_head, const int32_t *rows,
-                      size_t count, attention_chunk *out_chunk) {
+                      size_t hidden, size_t count, attention_chunk *out_chunk) {
+    out_chunk->hidden = hidden;
     out_chunk->count = count;
     for (size_t i = 0; i < CHUNK_ROWS; i++) {
         const size_t row = (size_t)rows[i < count ? i : count - 1];
@@ -73,11 +76,14 @@ static void find_rows(const kz_attention *attention, size_t kv_head, const int32
     }
 }
 
-// Scores of `heads` (1, 2 or 4) query heads with 16 / heads rows: 16 sums of products side by side,
-// then one reduction. `q` is the first head's, `scores` [head][CHUNK_ROWS].
-SIMD_INLINE void score_tile(kz_type type, int heads, const float *q, size_t head_dim, float scale,
-                            const uint8_t *const keys[], float *scores) {
-    const int rows = 16 / heads;
+// Scores of `queries` (1, 2 or 4) query heads with 16 / queries rows: 16 sums of products side by
+// side, then one reduction. A score is the same whatever tile it is made in. `q` is the first
+// query, the next `q_step` floats further; scores of a query are `score_step` floats from the last
+// one's.
+SIMD_INLINE void score_tile(kz_type type, int queries, const float *q, size_t q_step,
+                            size_t head_dim, float scale, const uint8_t *const keys[],
+                            size_t score_step, float *scores) {
+    const int rows = 16 / queries;
     vfloat sums[16];
     float lanes[16];
     SIMD_UNROLL
@@ -87,22 +93,22 @@ SIMD_INLINE void score_tile(kz_type type, int heads, const float *q, size_t head
     for (size_t d = 0; d < head_dim; d += 16) {
         vfloat query[4];
         SIMD_UNROLL
-        for (int h = 0; h < heads; h++) {
-            query[h] = v_load(q + (size_t)h * head_dim + d);
+        for (int h = 0; h < queries; h++) {
+            query[h] = v_load(q + (size_t)h * q_step + d);
         }
         SIMD_UNROLL
         for (int r = 0; r < rows; r++) {
             const vfloat key = kv_load(type, keys[r], d);
             SIMD_UNROLL
-            for (int h = 0; h < heads; h++) {
+            for (int h = 0; h < queries; h++) {
                 sums[h * rows + r] = v_fma(query[h], key, sums[h * rows + r]);
             }
         }
     }
     v_store(lanes, v_mul(v_sums(sums), v_set(scale)));
     SIMD_UNROLL
-    for (int h = 0; h < heads; h++) {
-        memcpy(scores + h * CHUNK_ROWS, lanes + h * rows, (size_t)rows * sizeof *scores);
+    for (int h = 0; h < queries; h++) {
+        memcpy(scores + (size_t)h * score_step, lanes + h * rows, (size_t)rows * sizeof *scores);
     }
 }
 
@@ -111,9 +117,13 @@ SIMD_INLINE void score_chunk(kz_type type, int heads, const float *q, size_t hea
                              const attention_chunk *chunk, float *scores) {
     const size_t rows = (size_t)(16 / heads);
     for (size_t i = 0; i < chunk->count; i += rows) {
-        score_tile(type, heads, q, head_dim, scale, chunk->keys + i, scores + i);
+        score_tile(type, heads, q, head_dim, head_dim, scale, chunk->keys + i, CHUNK_ROWS,
+                   scores + i);
     }
     for (int h = 0; h < heads; h++) {
+        for (size_t i = 0; i < chunk->hidden; i++) {
+            scores[h * CHUNK_ROWS + (int)i] = -INFINITY;
+        }
         for (size_t i = chunk->count; i < CHUNK_ROWS; i++) {
             scores[h * CHUNK_ROWS + (int)i] = -INFINITY;
         }
@@ -134,7 +144,7 @@ SIMD_INLINE void value_tile(kz_type type, int heads, int vectors, const float *w
             held[h][v] = v_mul(old, v_set(factors[h]));
         }
     }
-    for (size_t i = 0; i < chunk->count; i++) {
+    for (size_t i = chunk->hidden; i < chunk->count; i++) {
         SIMD_UNROLL
         for (int v = 0; v < vectors; v++) {
             const vfloat value = kv_load(type, chunk->values[i], at + 16 * (size_t)v);
@@ -205,9 +215,11 @@ SIMD_INLINE void attend_token(kz_type type, const kz_attention *a, size_t kv_hea
     for (size_t h = 0; h < group; h++) {
         running[h] = (running_softmax){-INFINITY, 0.0f};
     }
-    for (size_t i = first_seen(end, a->window); i < end; i += CHUNK_ROWS) {
+    const size_t first_row = first_seen(end, a->window);
+    for (size_t i = first_row / CHUNK_ROWS * CHUNK_ROWS; i < end; i += CHUNK_ROWS) {
         attention_chunk chunk;
-        find_rows(a, kv_head, rows + i, end - i < CHUNK_ROWS ? end - i : CHUNK_ROWS, &chunk);
+        find_rows(a, kv_head, rows + i, first_row > i ? first_row - i : 0,
+                  end - i < CHUNK_ROWS ? end - i : CHUNK_ROWS, &chunk);
         size_t h = 0;
         for (; h + 4 <= group; h += 4) {
             attend_chunk(type, 4, q + h * head_dim, head_dim, a->scale, &chunk, running + h,
