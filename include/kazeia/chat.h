@@ -56,9 +56,12 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_create(kazeia_runtime *ru
 KAZEIA_API kazeia_chat_statistics kazeia_chat_statistics_of(const kazeia_stage *chat);
 // Generated ids of the last reply, without the stop token; valid until the next call.
 KAZEIA_API const int32_t *kazeia_chat_tokens_of(const kazeia_stage *chat, size_t *out_count);
-// Replaces the last reply in the history by its first `bytes` bytes: what was heard before the
-// person interrupted.
-KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_keep_heard(kazeia_stage *chat, size_t bytes);
+// Ends the present turn in whatever state it is, and a cancellation with it; the conversation goes
+// on from there. A turn whose reply has not begun is dropped. A reply becomes its first
+// `heard_bytes` bytes: what was heard before the person interrupted; SIZE_MAX leaves what is
+// written.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_end_turn(kazeia_stage *chat,
+                                                                size_t heard_bytes);
 KAZEIA_API const char *kazeia_stop_reason_name(kazeia_stop_reason reason);
 
 // --- Measuring ----------------------------------------------------------------------------------

@@ -47,12 +47,16 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_voice_create(const kazeia_voic
                                                                kazeia_voice **out_voice);
 KAZEIA_API void kazeia_voice_destroy(kazeia_voice *voice);
 // Listens to one utterance (f32 mono, 16 kHz), answers it, and returns when the reply has been
-// handed over. Turns of one voice share a conversation.
+// handed over. Turns of one voice share a conversation. After a failure too the next turn may be
+// taken: the conversation then holds only what was heard, to the end of the last sentence whose
+// samples had begun to be handed over, and nothing of a turn whose reply had not begun. A status
+// that the sink returns ends the turn and is passed on.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_voice_turn(kazeia_voice *voice,
                                                              const float *samples, size_t count,
                                                              kazeia_sample_sink sink, void *context,
                                                              kazeia_turn *out_turn);
-// From any thread: the present turn ends within 50 ms with KAZEIA_CANCELLED.
+// From any thread: the present turn ends within 50 ms with KAZEIA_CANCELLED. Between turns it does
+// nothing.
 KAZEIA_API void kazeia_voice_cancel(kazeia_voice *voice);
 
 #ifdef __cplusplus

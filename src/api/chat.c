@@ -132,9 +132,10 @@ const int32_t *kazeia_chat_tokens_of(const kazeia_stage *chat, size_t *out_count
     return (const int32_t *)kz_chat_reply_ids(chat_of(chat), out_count);
 }
 
-kazeia_status kazeia_chat_keep_heard(kazeia_stage *chat, size_t bytes) {
+kazeia_status kazeia_chat_end_turn(kazeia_stage *chat, size_t heard_bytes) {
     KZ_TRY(kz_stage_require(chat, &kz_chat_stage_table));
-    return kz_chat_keep_heard(chat_of(chat), bytes);
+    kz_chat_end_turn(chat_of(chat), heard_bytes);
+    return KAZEIA_OK;
 }
 
 const char *kazeia_stop_reason_name(kazeia_stop_reason reason) {

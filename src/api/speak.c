@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/handles.h"
+#include "api/speak.h"
 #include "api/stage.h"
 #include "pipeline/say.h"
 #include "speak/voice.h"
@@ -140,6 +141,10 @@ kazeia_status kazeia_speak_create(kazeia_runtime *runtime, const kazeia_speak_se
     }
     *out_stage = &stage->stage;
     return KAZEIA_OK;
+}
+
+size_t kz_speak_stage_begun_bytes(const kazeia_stage *speak) {
+    return kz_say_begun_bytes(((const speak_stage *)speak)->say);
 }
 
 uint32_t kazeia_speak_sample_rate(const kazeia_stage *speak) {

@@ -5,6 +5,7 @@
 
 #include "api/commands.h"
 #include "api/handles.h"
+#include "api/speak.h"
 #include "api/stage.h"
 #include "pipeline/voice_loop.h"
 
@@ -59,8 +60,12 @@ static kazeia_status reset_stage(void *self) {
     return kazeia_stage_reset(self);
 }
 
-static kazeia_status keep_heard(void *self, size_t bytes) {
-    return kazeia_chat_keep_heard(self, bytes);
+static kazeia_status end_turn(void *self, size_t heard_bytes) {
+    return kazeia_chat_end_turn(self, heard_bytes);
+}
+
+static size_t begun_bytes(const void *self) {
+    return kz_speak_stage_begun_bytes(self);
 }
 
 static void plug(kz_voice_loop *loop, const kazeia_voice_parts *parts) {
@@ -75,13 +80,14 @@ static void plug(kz_voice_loop *loop, const kazeia_voice_parts *parts) {
                                    .next = next_text,
                                    .finish = finish_stage,
                                    .cancel = cancel_stage,
-                                   .keep_heard = keep_heard};
+                                   .end_turn = end_turn};
     loop->speak = (kz_speak_table){.self = parts->speak,
                                    .feed = feed_text,
                                    .next = next_samples,
                                    .finish = finish_stage,
                                    .cancel = cancel_stage,
-                                   .reset = reset_stage};
+                                   .reset = reset_stage,
+                                   .begun_bytes = begun_bytes};
     loop->matcher = kz_commands_matcher(parts->commands);
 }
 

@@ -435,7 +435,7 @@ void kz_chat_cancel(kz_chat *chat) {
     kz_session_cancel(chat->session);
 }
 
-static void end_turn(kz_chat *chat) {
+static void make_idle(kz_chat *chat) {
     kz_session_resume(chat->session);
     kz_text_buffer_reset(&chat->turn);
     chat->waiting_count = 0;
@@ -444,7 +444,7 @@ static void end_turn(kz_chat *chat) {
 }
 
 void kz_chat_reset(kz_chat *chat) {
-    end_turn(chat);
+    make_idle(chat);
     const bool has_system =
         chat->history.count > 0 && strcmp(chat->history.messages[0].role, "system") == 0;
     kz_history_trim(&chat->history, has_system ? 1 : 0);
@@ -459,13 +459,17 @@ static bool has_reply(const kz_chat *chat) {
            strcmp(history->messages[history->count - 1].role, "assistant") == 0;
 }
 
-kazeia_status kz_chat_keep_heard(kz_chat *chat, size_t bytes) {
-    if (chat->settings.is_raw || !has_reply(chat)) {
-        return kz_fail(KAZEIA_BAD_ARGUMENT, "chat: there is no reply in the history to shorten");
+void kz_chat_end_turn(kz_chat *chat, size_t heard_bytes) {
+    const chat_phase phase = phase_of(chat);
+    const size_t reply_bytes =
+        has_reply(chat) ? chat->history.messages[chat->history.count - 1].bytes : 0;
+    const bool is_written = phase == PHASE_ENDING || phase == PHASE_ENDED;
+    if (phase == PHASE_PREFILLING || (phase == PHASE_REPLYING && reply_bytes == 0)) {
+        kz_history_trim(&chat->history, chat->kept_messages);
+    } else if (phase == PHASE_REPLYING || (is_written && heard_bytes < reply_bytes)) {
+        kz_history_cut(&chat->history, heard_bytes);
     }
-    kz_history_cut(&chat->history, bytes);
-    end_turn(chat);
-    return KAZEIA_OK;
+    make_idle(chat);
 }
 
 kz_chat_statistics kz_chat_statistics_of(const kz_chat *chat) {

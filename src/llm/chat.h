@@ -58,7 +58,7 @@ kz_session_settings kz_chat_session_settings(void);
 KAZEIA_MUST_CHECK kazeia_status kz_chat_feed(kz_chat *chat, const char *text, size_t bytes,
                                              size_t *out_taken);
 // Does a bounded piece of work: one chunk of the prompt, or one token. KAZEIA_OK (perhaps with 0
-// bytes), NEEDS_INPUT before finish, DONE after the reply, CANCELLED until reset or keep_heard.
+// bytes), NEEDS_INPUT before finish, DONE after the reply, CANCELLED until reset or end_turn.
 // BAD_ARGUMENT when the turn does not fit the context (it is dropped, the conversation stays) or
 // `capacity` is below 4, the longest character.
 KAZEIA_MUST_CHECK kazeia_status kz_chat_next(kz_chat *chat, char *out, size_t capacity,
@@ -67,10 +67,11 @@ KAZEIA_MUST_CHECK kazeia_status kz_chat_finish(kz_chat *chat);
 void kz_chat_cancel(kz_chat *chat);
 // Forgets the conversation; the system message stays.
 void kz_chat_reset(kz_chat *chat);
-// Ends the last reply at `bytes` bytes, at most its length, back to a whole character; ends a
-// cancellation too, so that an interrupted conversation goes on. BAD_ARGUMENT when there is no
-// reply.
-KAZEIA_MUST_CHECK kazeia_status kz_chat_keep_heard(kz_chat *chat, size_t bytes);
+// Ends the present turn in whatever state it is, and a cancellation with it; the conversation goes
+// on from there. A turn whose reply has not begun is dropped, as if it had not been fed. A reply
+// ends after `heard_bytes` bytes, back to a whole character; SIZE_MAX leaves what is written.
+// Before a turn is fed there is nothing to end but a cancellation: replies of earlier turns stay.
+void kz_chat_end_turn(kz_chat *chat, size_t heard_bytes);
 
 kz_chat_statistics kz_chat_statistics_of(const kz_chat *chat);
 // Ids of the last reply, without the token that ended it; valid until the next call.

@@ -2,13 +2,16 @@
 //   in   bytes of text
 //   out  samples
 // A sentence waits here, cleaned, until the voice has taken it: so the voice never sees half a
-// word, and text is only drawn from the cutter when the voice has nothing to say.
+// word, and text is only drawn from the cutter when the voice has nothing to say. For that reason
+// what the voice gives belongs to the last sentence that was drawn. The lock is held for the time
+// of a cut, never while the voice works.
 #include "pipeline/say.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/text_buffer.h"
+#include "base/thread.h"
 #include "text/sentence.h"
 #include "text/spoken.h"
 
@@ -17,18 +20,26 @@
 struct kz_say {
     kazeia_allocator allocator;
     kz_speak_table voice;
-    kz_sentence_stream *sentences;
     kz_spoken_stream *spoken;
     kz_text_buffer clean; // the present sentence, ended by '\n'
-    bool is_finished;     // no more text comes
     bool is_cleaned;      // the cutter and the cleaner have given everything
     bool is_told;         // the voice knows that no more comes
+    size_t drawn_bytes;   // of the text, in the sentences that the cutter has given
+    size_t begun_bytes;   // of these, in those with sound
     atomic_bool is_cancelled;
+
+    kz_mutex text_lock; // between the feeding and the speaking thread; guards what follows
+    bool has_text_lock;
+    kz_sentence_stream *sentences;
+    size_t fed_bytes;
+    bool is_finished; // no more text comes
 };
 
 static kazeia_status fill(kz_say *say, const kz_say_options *options) {
     const kz_sentence_options cutting = {.language = options->language,
                                          .first_fragment_early = options->cuts_first_early};
+    KZ_TRY(kz_mutex_init(&say->text_lock));
+    say->has_text_lock = true;
     KZ_TRY(kz_sentence_stream_create(&say->allocator, &cutting, &say->sentences));
     KZ_TRY(kz_spoken_stream_create(&say->allocator, &say->spoken));
     return kz_text_buffer_init(&say->clean, &say->allocator, CLEAN_BYTES, CLEAN_BYTES);
@@ -59,19 +70,28 @@ void kz_say_destroy(kz_say *say) {
     kz_sentence_stream_destroy(say->sentences);
     kz_spoken_stream_destroy(say->spoken);
     kz_text_buffer_clear(&say->clean);
+    if (say->has_text_lock) {
+        kz_mutex_clear(&say->text_lock);
+    }
     kz_free(&memory, say);
 }
 
 kazeia_status kz_say_feed(kz_say *say, const char *text, size_t bytes, size_t *out_taken) {
-    if (say->is_finished) {
-        return kz_fail(KAZEIA_BAD_ARGUMENT, "speak: fed after finish; reset it first");
-    }
-    return kz_sentence_stream_feed(say->sentences, text, bytes, out_taken);
+    *out_taken = 0;
+    kz_mutex_lock(&say->text_lock);
+    const kazeia_status status =
+        say->is_finished ? kz_fail(KAZEIA_BAD_ARGUMENT, "speak: fed after finish; reset it first")
+                         : kz_sentence_stream_feed(say->sentences, text, bytes, out_taken);
+    say->fed_bytes += *out_taken;
+    kz_mutex_unlock(&say->text_lock);
+    return status;
 }
 
 kazeia_status kz_say_finish(kz_say *say) {
+    kz_mutex_lock(&say->text_lock);
     kz_sentence_stream_finish(say->sentences);
     say->is_finished = true;
+    kz_mutex_unlock(&say->text_lock);
     return KAZEIA_OK;
 }
 
@@ -101,39 +121,56 @@ static kazeia_status clean_sentence(kz_say *say, const kz_text_view *sentence) {
     return KAZEIA_OK;
 }
 
-static bool has_text(const kz_text_buffer *text) {
-    for (size_t i = 0; i < text->count; i++) {
-        if (text->bytes[i] != ' ' && text->bytes[i] != '\n') {
-            return true;
-        }
-    }
-    return false;
+static kazeia_status end_cleaning(kz_say *say) {
+    kazeia_status end = KAZEIA_OK;
+    kz_spoken_stream_finish(say->spoken);
+    say->is_cleaned = true;
+    return collect_clean(say, &end);
 }
 
-// Draws the next sentence into `clean`; KAZEIA_NEEDS_INPUT when there is none yet.
+// The cleaner gives white space with the word after it: that between two sentences comes with the
+// second, where a line break would be a sentence of its own.
+static void trim_front(kz_text_buffer *text) {
+    size_t white = 0;
+    while (white < text->count && (text->bytes[white] == ' ' || text->bytes[white] == '\n')) {
+        white++;
+    }
+    kz_text_buffer_drop_front(text, white);
+}
+
+// Draws the next sentence into `clean`; KAZEIA_NEEDS_INPUT when there is none yet. At the text's
+// last sentence the cleaner is told so at once: what it held back, an exclamation mark maybe, is
+// spoken with its sentence.
 static kazeia_status draw_sentence(kz_say *say) {
-    kz_text_view sentence;
+    kz_text_view sentence = {0};
     const kazeia_status status = kz_sentence_stream_next(say->sentences, &sentence);
-    if (status == KAZEIA_OK) {
+    if (status != KAZEIA_DONE) {
+        KZ_TRY(status);
         KZ_TRY(clean_sentence(say, &sentence));
-    } else if (status == KAZEIA_DONE) {
-        kazeia_status end = KAZEIA_OK;
-        kz_spoken_stream_finish(say->spoken);
-        KZ_TRY(collect_clean(say, &end));
-        say->is_cleaned = true;
-    } else {
-        return status;
+        say->drawn_bytes += sentence.count;
     }
-    if (!has_text(&say->clean)) {
-        kz_text_buffer_reset(&say->clean);
-        return KAZEIA_OK;
+    if (status == KAZEIA_DONE || (say->is_finished && say->drawn_bytes == say->fed_bytes)) {
+        KZ_TRY(end_cleaning(say));
     }
-    return kz_text_buffer_append(&say->clean, "\n", 1);
+    trim_front(&say->clean);
+    return say->clean.count ? kz_text_buffer_append(&say->clean, "\n", 1) : KAZEIA_OK;
+}
+
+static kazeia_status draw_locked(kz_say *say) {
+    kz_mutex_lock(&say->text_lock);
+    const kazeia_status status = draw_sentence(say);
+    kz_mutex_unlock(&say->text_lock);
+    return status;
 }
 
 static kazeia_status give_to_voice(kz_say *say) {
     size_t taken = 0;
     KZ_TRY(say->voice.feed(say->voice.self, say->clean.bytes, say->clean.count, &taken));
+    if (taken == 0) {
+        return kz_fail(KAZEIA_UNSUPPORTED,
+                       "speak: the voice asks for text and takes none of a sentence of %zu bytes",
+                       say->clean.count);
+    }
     kz_text_buffer_drop_front(&say->clean, taken);
     return KAZEIA_OK;
 }
@@ -144,7 +181,7 @@ static kazeia_status supply_voice(kz_say *say) {
         return give_to_voice(say);
     }
     if (!say->is_cleaned) {
-        KZ_TRY(draw_sentence(say));
+        KZ_TRY(draw_locked(say));
         return say->clean.count ? give_to_voice(say) : KAZEIA_OK;
     }
     if (!say->is_told) {
@@ -160,7 +197,14 @@ kazeia_status kz_say_next(kz_say *say, float *out_samples, size_t capacity, size
         return kz_fail(KAZEIA_CANCELLED, "speak: stopped");
     }
     const kazeia_status status = say->voice.next(say->voice.self, out_samples, capacity, out_count);
+    if (status == KAZEIA_OK && *out_count) {
+        say->begun_bytes = say->drawn_bytes;
+    }
     return status == KAZEIA_NEEDS_INPUT ? supply_voice(say) : status;
+}
+
+size_t kz_say_begun_bytes(const kz_say *say) {
+    return say->begun_bytes;
 }
 
 void kz_say_cancel(kz_say *say) {
@@ -173,6 +217,7 @@ kazeia_status kz_say_reset(kz_say *say) {
     kz_spoken_stream_reset(say->spoken);
     kz_text_buffer_reset(&say->clean);
     say->is_finished = say->is_cleaned = say->is_told = false;
+    say->fed_bytes = say->drawn_bytes = say->begun_bytes = 0;
     atomic_store(&say->is_cancelled, false);
     return say->voice.reset(say->voice.self);
 }

@@ -2,8 +2,9 @@
 //
 // The speaking stage that `say` and `turn` use: text comes in pieces of any size; each sentence
 // goes to the voice as soon as it is whole, without what a voice must not read (markdown, emoji,
-// thinking, special tokens). All memory is taken at creation. feed and next may run on two threads
-// when the voice allows it; cancel may come from any.
+// thinking, special tokens), as a line ended by '\n'. All memory is taken at creation. feed and
+// finish may run on one thread and next on another; cancel may come from any; reset needs them at
+// rest. After a failure of next only reset leads on.
 #ifndef KZ_PIPELINE_SAY_H
 #define KZ_PIPELINE_SAY_H
 
@@ -17,7 +18,8 @@ typedef struct kz_say_options {
     bool cuts_first_early; // text/sentence.h
 } kz_say_options;
 
-// The voice stays the caller's and must outlive the stage.
+// The voice stays the caller's and must outlive the stage; its begun_bytes is not called and may be
+// NULL.
 KAZEIA_MUST_CHECK kazeia_status kz_say_create(const kz_speak_table *voice,
                                               const kz_say_options *options,
                                               const kazeia_allocator *allocator, kz_say **out_say);
@@ -28,6 +30,8 @@ KAZEIA_MUST_CHECK kazeia_status kz_say_feed(kz_say *say, const char *text, size_
 KAZEIA_MUST_CHECK kazeia_status kz_say_next(kz_say *say, float *out_samples, size_t capacity,
                                             size_t *out_count);
 KAZEIA_MUST_CHECK kazeia_status kz_say_finish(kz_say *say);
+// The pipeline's kz_speak_table.begun_bytes.
+size_t kz_say_begun_bytes(const kz_say *say);
 void kz_say_cancel(kz_say *say);
 KAZEIA_MUST_CHECK kazeia_status kz_say_reset(kz_say *say);
 

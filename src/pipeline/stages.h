@@ -3,7 +3,8 @@
 // The pipeline knows no model: real stages are plugged in by api/, scripted ones by tests. Each
 // table has the verbs of all stages (design: feed never blocks and may take less than given; next
 // does a bounded piece of work and returns KAZEIA_OK, KAZEIA_NEEDS_INPUT, KAZEIA_DONE or
-// KAZEIA_CANCELLED; cancel may come from any thread; reset makes the stage new without allocating).
+// KAZEIA_CANCELLED; cancel may come from any thread and lasts until reset or end_turn; reset makes
+// the stage new without allocating).
 #ifndef KZ_PIPELINE_STAGES_H
 #define KZ_PIPELINE_STAGES_H
 
@@ -24,8 +25,10 @@ typedef struct kz_think_table {
     kazeia_status (*next)(void *self, char *out, size_t capacity, size_t *out_bytes);
     kazeia_status (*finish)(void *self);
     void (*cancel)(void *self);
-    // Ends the last reply where it stopped being heard; the conversation goes on from there.
-    kazeia_status (*keep_heard)(void *self, size_t bytes);
+    // Ends the turn in whatever state it is, and a cancellation with it; the conversation goes on
+    // from there. A reply that has begun ends after its first `heard_bytes` bytes, SIZE_MAX: where
+    // it is; one that has not is dropped with its question. Earlier turns stay as they are.
+    kazeia_status (*end_turn)(void *self, size_t heard_bytes);
 } kz_think_table;
 
 typedef struct kz_speak_table {
@@ -35,6 +38,9 @@ typedef struct kz_speak_table {
     kazeia_status (*finish)(void *self);
     void (*cancel)(void *self);
     kazeia_status (*reset)(void *self);
+    // Of the text fed since the last reset, the bytes up to the end of the last sentence whose
+    // sound `next` has begun to give. From the thread of `next`.
+    size_t (*begun_bytes)(const void *self);
 } kz_speak_table;
 
 #endif

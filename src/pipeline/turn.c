@@ -13,7 +13,8 @@ typedef struct transition {
     { true, state, actions }
 
 static const transition transitions[KZ_TURN_STATE_COUNT][KZ_EVENT_COUNT] = {
-    [KZ_TURN_IDLE] = {[KZ_EVENT_SOUND_ENDED] = GO(KZ_TURN_HEARING, KZ_ACTION_LISTEN)},
+    [KZ_TURN_IDLE] = {[KZ_EVENT_SOUND_ENDED] = GO(KZ_TURN_HEARING, KZ_ACTION_LISTEN),
+                      [KZ_EVENT_STOPPED] = GO(KZ_TURN_OVER, KZ_ACTION_FORGET)},
     [KZ_TURN_HEARING] = {[KZ_EVENT_HEARD] = GO(KZ_TURN_JUDGING, KZ_ACTION_MATCH),
                          [KZ_EVENT_HEARD_NOTHING] = GO(KZ_TURN_OVER, 0),
                          [KZ_EVENT_STOPPED] = GO(KZ_TURN_OVER, KZ_ACTION_FORGET)},
@@ -59,11 +60,12 @@ kz_turn kz_turn_initial(void) {
     return turn;
 }
 
-// Starts and firsts keep their first time, ends their last.
+// Starts and firsts keep their first time, ends their last. What never started does not end: the
+// voice, when the reply is empty.
 static void set_time(kz_turn *turn, const time_mark *mark, double at_ms) {
     kz_turn_times *times = &turn->stages[mark->stage];
     if (mark->mark == 'e') {
-        times->end_ms = at_ms;
+        times->end_ms = times->start_ms < 0 ? -1 : at_ms;
         return;
     }
     double *place = mark->mark == 's' ? &times->start_ms : &times->first_ms;

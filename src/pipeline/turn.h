@@ -8,7 +8,7 @@
 #include "base/status.h"
 
 typedef enum kz_turn_state {
-    KZ_TURN_IDLE,
+    KZ_TURN_IDLE,       // the person speaks
     KZ_TURN_HEARING,    // the listen stage works on what was said
     KZ_TURN_JUDGING,    // is it a command?
     KZ_TURN_THINKING,   // the language model writes; the voice speaks what is whole
@@ -19,6 +19,7 @@ typedef enum kz_turn_state {
 } kz_turn_state;
 
 typedef enum kz_turn_event {
+    KZ_EVENT_NOTHING,     // a piece of work without a result; no state expects it
     KZ_EVENT_SOUND_ENDED, // the last sample of the person's turn was fed
     KZ_EVENT_HEARD,       // a transcript with words
     KZ_EVENT_HEARD_NOTHING,
@@ -28,20 +29,20 @@ typedef enum kz_turn_event {
     KZ_EVENT_REPLY_ENDED,
     KZ_EVENT_AUDIO, // some samples of the reply
     KZ_EVENT_AUDIO_ENDED,
-    KZ_EVENT_STOPPED, // cancelled
+    KZ_EVENT_STOPPED, // cancelled, or a stage failed
     KZ_EVENT_COUNT
 } kz_turn_event;
 
 // What is to be done now; a step may ask for several.
 typedef enum kz_turn_action {
-    KZ_ACTION_LISTEN = 1,
-    KZ_ACTION_MATCH = 2,
-    KZ_ACTION_THINK = 4,
+    KZ_ACTION_LISTEN = 1,         // tell the listen stage that the person's turn has ended
+    KZ_ACTION_MATCH = 2,          // compare the transcript with the commands
+    KZ_ACTION_THINK = 4,          // give the transcript to the language model
     KZ_ACTION_CONFIRM = 8,        // give the command's response to the voice
     KZ_ACTION_SPEAK = 16,         // give the reply's text to the voice
     KZ_ACTION_FINISH_SPEECH = 32, // no more text comes
     KZ_ACTION_PLAY = 64,          // hand the samples over
-    KZ_ACTION_FORGET = 128,       // reset the voice
+    KZ_ACTION_FORGET = 128,       // the conversation keeps only what was heard
 } kz_turn_action;
 
 typedef enum kz_turn_stage {

@@ -1,8 +1,9 @@
 // voice_loop.c: one turn of a spoken conversation, in order: listen, command, think, speak.
 //   in   the person's samples
 //   out  transcript, command or reply, the reply's samples
-// All decisions are turn.c's; here its actions meet the stages. Thinking and speaking share the
-// caller's thread: a token, then whatever the voice can make of it.
+// All decisions are turn.c's. Here each state has one function that does a bounded piece of its
+// work and says what came of it, and each action one that carries it out. Thinking and speaking
+// share the caller's thread, the voice first: a token is written when the voice has nothing to say.
 #include "pipeline/voice_loop.h"
 
 #include <stdio.h>
@@ -13,36 +14,46 @@
 
 #define TEXT_BYTES_LIMIT ((size_t)256 * 1024)
 #define PIECE_BYTES 256
-#define PIECE_SAMPLES 2048
 
 kazeia_status kz_voice_loop_init(kz_voice_loop *loop, const kazeia_allocator *allocator) {
     const kazeia_allocator memory = kz_allocator_or_default(allocator);
     atomic_init(&loop->is_cancelled, false);
     loop->turn = kz_turn_initial();
+    KZ_TRY(kz_mutex_init(&loop->lock));
+    loop->has_lock = true;
     KZ_TRY(kz_text_buffer_init(&loop->transcript, &memory, TEXT_BYTES_LIMIT, TEXT_BYTES_LIMIT));
     return kz_text_buffer_init(&loop->reply, &memory, TEXT_BYTES_LIMIT, TEXT_BYTES_LIMIT);
 }
 
 void kz_voice_loop_clear(kz_voice_loop *loop) {
+    if (loop->has_lock) {
+        kz_mutex_clear(&loop->lock);
+    }
     kz_text_buffer_clear(&loop->transcript);
     kz_text_buffer_clear(&loop->reply);
 }
 
+// --- Cancelling ---------------------------------------------------------------------------------
+
+// The lock keeps a cancellation from falling between two turns, where it would hit the wrong one.
 void kz_voice_loop_cancel(kz_voice_loop *loop) {
-    atomic_store(&loop->is_cancelled, true);
-    loop->listen.cancel(loop->listen.self);
-    loop->think.cancel(loop->think.self);
-    loop->speak.cancel(loop->speak.self);
+    kz_mutex_lock(&loop->lock);
+    if (loop->is_running) {
+        atomic_store(&loop->is_cancelled, true);
+        loop->listen.cancel(loop->listen.self);
+        loop->think.cancel(loop->think.self);
+        loop->speak.cancel(loop->speak.self);
+    }
+    kz_mutex_unlock(&loop->lock);
 }
 
-static uint32_t step(kz_voice_loop *loop, kz_turn_event event) {
-    uint32_t actions = 0;
-    const double now_ms = (double)kz_clock_now_ns() / 1e6;
-    loop->turn = kz_turn_step(&loop->turn, event, now_ms, &actions);
-    return actions;
+static kazeia_status check_cancel(kz_voice_loop *loop) {
+    return atomic_load(&loop->is_cancelled)
+               ? kz_fail(KAZEIA_CANCELLED, "voice: the turn was stopped")
+               : KAZEIA_OK;
 }
 
-// --- Listening ----------------------------------------------------------------------------------
+// --- What each state waits for ------------------------------------------------------------------
 
 static kazeia_status append_utterance(kz_voice_loop *loop, const kz_utterance *utterance) {
     if (utterance->text[0] == '\0') {
@@ -55,131 +66,199 @@ static kazeia_status append_utterance(kz_voice_loop *loop, const kz_utterance *u
     return kz_text_buffer_append_string(&loop->transcript, utterance->text);
 }
 
-// Hears windows until the stage wants more (KAZEIA_NEEDS_INPUT) or has given all (KAZEIA_DONE).
-static kazeia_status hear_windows(kz_voice_loop *loop, kazeia_status *out_end) {
+static kazeia_status hear(kz_voice_loop *loop, kz_turn_event *out_event) {
     kz_utterance utterance;
-    while ((*out_end = loop->listen.next(loop->listen.self, &utterance)) == KAZEIA_OK) {
-        KZ_TRY(append_utterance(loop, &utterance));
+    const kazeia_status status = loop->listen.next(loop->listen.self, &utterance);
+    if (status == KAZEIA_DONE) {
+        *out_event = loop->transcript.count ? KZ_EVENT_HEARD : KZ_EVENT_HEARD_NOTHING;
+        return KAZEIA_OK;
     }
-    return *out_end == KAZEIA_NEEDS_INPUT || *out_end == KAZEIA_DONE ? KAZEIA_OK : *out_end;
+    KZ_TRY(status);
+    return append_utterance(loop, &utterance);
 }
 
+static kazeia_status judge(kz_voice_loop *loop, kz_turn_event *out_event) {
+    *out_event = loop->command.is_match ? KZ_EVENT_COMMAND : KZ_EVENT_NO_COMMAND;
+    return KAZEIA_OK;
+}
+
+// Gives the voice what it takes of the reply, and the reply's end after it.
+static kazeia_status give_text(kz_voice_loop *loop, size_t *out_taken) {
+    const kz_text_buffer *reply = &loop->reply;
+    *out_taken = 0;
+    if (loop->given_bytes < reply->count) {
+        KZ_TRY(loop->speak.feed(loop->speak.self, reply->bytes + loop->given_bytes,
+                                reply->count - loop->given_bytes, out_taken));
+        loop->given_bytes += *out_taken;
+    }
+    if (!loop->is_reply_whole || loop->is_voice_told || loop->given_bytes < reply->count) {
+        return KAZEIA_OK;
+    }
+    loop->is_voice_told = true;
+    return loop->speak.finish(loop->speak.self);
+}
+
+// KAZEIA_NEEDS_INPUT: the voice has nothing to say, and all text there is.
+static kazeia_status speak(kz_voice_loop *loop, kz_turn_event *out_event) {
+    size_t taken = 0;
+    KZ_TRY(give_text(loop, &taken));
+    const kazeia_status status =
+        loop->speak.next(loop->speak.self, loop->sound, KZ_VOICE_LOOP_SAMPLES, &loop->sound_count);
+    if (status == KAZEIA_DONE) {
+        *out_event = KZ_EVENT_AUDIO_ENDED;
+        return KAZEIA_OK;
+    }
+    if (status == KAZEIA_NEEDS_INPUT && loop->given_bytes < loop->reply.count) {
+        return taken ? KAZEIA_OK
+                     : kz_fail(KAZEIA_UNSUPPORTED, "speak: the stage asks for text and takes none");
+    }
+    KZ_TRY(status);
+    *out_event = loop->sound_count ? KZ_EVENT_AUDIO : KZ_EVENT_NOTHING;
+    return KAZEIA_OK;
+}
+
+static kazeia_status speak_rest(kz_voice_loop *loop, kz_turn_event *out_event) {
+    const kazeia_status status = speak(loop, out_event);
+    return status == KAZEIA_NEEDS_INPUT
+               ? kz_fail(KAZEIA_UNSUPPORTED, "speak: the stage asks for text after its end")
+               : status;
+}
+
+static kazeia_status speak_or_think(kz_voice_loop *loop, kz_turn_event *out_event) {
+    char piece[PIECE_BYTES];
+    size_t count = 0;
+    const kazeia_status spoken = speak(loop, out_event);
+    if (spoken != KAZEIA_NEEDS_INPUT) {
+        return spoken;
+    }
+    const kazeia_status status = loop->think.next(loop->think.self, piece, sizeof piece, &count);
+    if (status == KAZEIA_DONE) {
+        *out_event = KZ_EVENT_REPLY_ENDED;
+        return KAZEIA_OK;
+    }
+    KZ_TRY(status);
+    *out_event = count ? KZ_EVENT_REPLY_TEXT : KZ_EVENT_NOTHING;
+    return kz_text_buffer_append(&loop->reply, piece, count);
+}
+
+// --- Actions ------------------------------------------------------------------------------------
+
+static kazeia_status end_listening(kz_voice_loop *loop) {
+    return loop->listen.finish(loop->listen.self);
+}
+
+static kazeia_status match(kz_voice_loop *loop) {
+    return kz_command_judge(loop->matcher, loop->transcript.bytes, &loop->command);
+}
+
+static kazeia_status ask(kz_voice_loop *loop) {
+    const kz_text_buffer *question = &loop->transcript;
+    for (size_t fed = 0, taken = 0; fed < question->count; fed += taken) {
+        KZ_TRY(loop->think.feed(loop->think.self, question->bytes + fed, question->count - fed,
+                                &taken));
+        if (taken == 0) {
+            return kz_fail(KAZEIA_BUSY, "think: the last reply is still being written");
+        }
+        loop->has_asked = true;
+    }
+    return loop->think.finish(loop->think.self);
+}
+
+static kazeia_status confirm(kz_voice_loop *loop) {
+    const char *response = loop->command.response;
+    return response ? kz_text_buffer_append_string(&loop->reply, response) : KAZEIA_OK;
+}
+
+static kazeia_status give_reply(kz_voice_loop *loop) {
+    size_t taken = 0;
+    return give_text(loop, &taken);
+}
+
+static kazeia_status finish_speech(kz_voice_loop *loop) {
+    loop->is_reply_whole = true;
+    return give_reply(loop);
+}
+
+static kazeia_status play(kz_voice_loop *loop) {
+    loop->spoken_count += loop->sound_count;
+    loop->heard_bytes = loop->speak.begun_bytes(loop->speak.self);
+    return loop->sink ? loop->sink(loop->sink_context, loop->sound, loop->sound_count) : KAZEIA_OK;
+}
+
+static kazeia_status forget(kz_voice_loop *loop) {
+    return loop->think.end_turn(loop->think.self, loop->has_asked ? loop->heard_bytes : SIZE_MAX);
+}
+
+// --- The turn -----------------------------------------------------------------------------------
+
+// In the order in which actions of one step are carried out.
+static const struct {
+    kz_turn_action action;
+    kazeia_status (*carry_out)(kz_voice_loop *loop);
+} actions[] = {
+    {KZ_ACTION_LISTEN, end_listening},
+    {KZ_ACTION_MATCH, match},
+    {KZ_ACTION_THINK, ask},
+    {KZ_ACTION_CONFIRM, confirm},
+    {KZ_ACTION_SPEAK, give_reply},
+    {KZ_ACTION_FINISH_SPEECH, finish_speech},
+    {KZ_ACTION_PLAY, play},
+    {KZ_ACTION_FORGET, forget},
+};
+
+static kazeia_status step(kz_voice_loop *loop, kz_turn_event event) {
+    uint32_t asked = 0;
+    loop->turn = kz_turn_step(&loop->turn, event, (double)kz_clock_now_ns() / 1e6, &asked);
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+        if (asked & (uint32_t)actions[i].action) {
+            KZ_TRY(actions[i].carry_out(loop));
+        }
+    }
+    return KAZEIA_OK;
+}
+
+// A stage that is full transcribes a window before it takes more.
 static kazeia_status feed_listen(kz_voice_loop *loop, const float *samples, size_t count) {
-    kazeia_status end = KAZEIA_OK;
     while (count) {
         size_t taken = 0;
+        kz_utterance utterance;
+        KZ_TRY(check_cancel(loop));
         KZ_TRY(loop->listen.feed(loop->listen.self, samples, count, &taken));
         samples += taken;
         count -= taken;
         if (count) {
-            KZ_TRY(hear_windows(loop, &end));
+            const kazeia_status status = loop->listen.next(loop->listen.self, &utterance);
+            if (status == KAZEIA_OK) {
+                KZ_TRY(append_utterance(loop, &utterance));
+            } else if (status != KAZEIA_NEEDS_INPUT || taken == 0) {
+                return status == KAZEIA_NEEDS_INPUT
+                           ? kz_fail(KAZEIA_UNSUPPORTED,
+                                     "listen: the stage asks for samples and takes none")
+                           : status;
+            }
         }
     }
-    return loop->listen.finish(loop->listen.self);
-}
-
-static kazeia_status listen(kz_voice_loop *loop) {
-    kazeia_status end = KAZEIA_OK;
-    KZ_TRY(hear_windows(loop, &end));
-    (void)step(loop, loop->transcript.count ? KZ_EVENT_HEARD : KZ_EVENT_HEARD_NOTHING);
     return KAZEIA_OK;
 }
 
-static kazeia_status judge(kz_voice_loop *loop) {
-    KZ_TRY(kz_command_judge(loop->matcher, loop->transcript.bytes, &loop->command));
-    (void)step(loop, loop->command.is_match ? KZ_EVENT_COMMAND : KZ_EVENT_NO_COMMAND);
-    return KAZEIA_OK;
-}
-
-// --- Speaking -----------------------------------------------------------------------------------
-
-// Lets the voice work until it wants text (KAZEIA_NEEDS_INPUT), has said all (KAZEIA_DONE), or has
-// made one piece of sound.
-static kazeia_status speak_piece(kz_voice_loop *loop, kazeia_status *out_end) {
-    float samples[PIECE_SAMPLES];
-    size_t count = 0;
-    do {
-        *out_end = loop->speak.next(loop->speak.self, samples, PIECE_SAMPLES, &count);
-    } while (*out_end == KAZEIA_OK && count == 0);
-    if (*out_end == KAZEIA_NEEDS_INPUT || *out_end == KAZEIA_DONE) {
-        return KAZEIA_OK;
-    }
-    KZ_TRY(*out_end);
-    (void)step(loop, KZ_EVENT_AUDIO);
-    loop->spoken_count += count;
-    return loop->sink ? loop->sink(loop->sink_context, samples, count) : KAZEIA_OK;
-}
-
-static kazeia_status speak_available(kz_voice_loop *loop) {
-    kazeia_status end = KAZEIA_OK;
-    while (end == KAZEIA_OK) {
-        KZ_TRY(speak_piece(loop, &end));
+static kazeia_status run(kz_voice_loop *loop, const float *samples, size_t count) {
+    static kazeia_status (*const work[KZ_TURN_STATE_COUNT])(kz_voice_loop *, kz_turn_event *) = {
+        [KZ_TURN_HEARING] = hear,
+        [KZ_TURN_JUDGING] = judge,
+        [KZ_TURN_THINKING] = speak_or_think,
+        [KZ_TURN_CONFIRMING] = speak_rest,
+        [KZ_TURN_FINISHING] = speak_rest,
+    };
+    KZ_TRY(feed_listen(loop, samples, count));
+    KZ_TRY(step(loop, KZ_EVENT_SOUND_ENDED));
+    while (loop->turn.state != KZ_TURN_OVER) {
+        kz_turn_event event = KZ_EVENT_NOTHING;
+        KZ_TRY(check_cancel(loop));
+        KZ_TRY(work[loop->turn.state](loop, &event));
+        KZ_TRY(step(loop, event));
     }
     return KAZEIA_OK;
 }
-
-static kazeia_status give_text(kz_voice_loop *loop, const char *text, size_t count) {
-    while (count) {
-        size_t taken = 0;
-        KZ_TRY(loop->speak.feed(loop->speak.self, text, count, &taken));
-        text += taken;
-        count -= taken;
-        KZ_TRY(speak_available(loop));
-    }
-    return KAZEIA_OK;
-}
-
-static kazeia_status confirm(kz_voice_loop *loop) {
-    const char *response = loop->command.response ? loop->command.response : "";
-    KZ_TRY(kz_text_buffer_append_string(&loop->reply, response));
-    KZ_TRY(give_text(loop, response, strlen(response)));
-    return loop->speak.finish(loop->speak.self);
-}
-
-static kazeia_status speak_rest(kz_voice_loop *loop) {
-    kazeia_status end = KAZEIA_OK;
-    while (end != KAZEIA_DONE) {
-        KZ_TRY(speak_piece(loop, &end));
-    }
-    (void)step(loop, KZ_EVENT_AUDIO_ENDED);
-    return KAZEIA_OK;
-}
-
-// --- Thinking -----------------------------------------------------------------------------------
-
-static kazeia_status ask(kz_voice_loop *loop) {
-    size_t fed = 0;
-    while (fed < loop->transcript.count) {
-        size_t taken = 0;
-        KZ_TRY(loop->think.feed(loop->think.self, loop->transcript.bytes + fed,
-                                loop->transcript.count - fed, &taken));
-        if (taken == 0) {
-            return kz_fail(KAZEIA_BUSY, "think: the last reply is still being written");
-        }
-        fed += taken;
-    }
-    loop->has_asked = true;
-    return loop->think.finish(loop->think.self);
-}
-
-static kazeia_status think(kz_voice_loop *loop) {
-    char piece[PIECE_BYTES];
-    size_t count = 0;
-    const kazeia_status status = loop->think.next(loop->think.self, piece, sizeof piece, &count);
-    if (status == KAZEIA_DONE) {
-        (void)step(loop, KZ_EVENT_REPLY_ENDED);
-        return loop->speak.finish(loop->speak.self);
-    }
-    KZ_TRY(status);
-    if (count == 0) {
-        return KAZEIA_OK;
-    }
-    (void)step(loop, KZ_EVENT_REPLY_TEXT);
-    KZ_TRY(kz_text_buffer_append(&loop->reply, piece, count));
-    return give_text(loop, piece, count);
-}
-
-// --- The turn -----------------------------------------------------------------------------------
 
 static void begin(kz_voice_loop *loop) {
     kz_text_buffer_reset(&loop->transcript);
@@ -188,52 +267,38 @@ static void begin(kz_voice_loop *loop) {
     loop->command = (kz_command_result){.is_match = false};
     loop->turn = kz_turn_initial();
     loop->spoken_count = 0;
-    loop->has_asked = false;
+    loop->heard_bytes = loop->given_bytes = 0;
+    loop->has_asked = loop->is_reply_whole = loop->is_voice_told = false;
+    kz_mutex_lock(&loop->lock);
+    loop->is_running = true;
+    kz_mutex_unlock(&loop->lock);
 }
 
-static kazeia_status run(kz_voice_loop *loop) {
-    KZ_TRY(feed_listen(loop, loop->samples, loop->sample_count));
-    (void)step(loop, KZ_EVENT_SOUND_ENDED);
-    KZ_TRY(listen(loop));
-    if (loop->turn.state == KZ_TURN_JUDGING) {
-        KZ_TRY(judge(loop));
-    }
-    if (loop->turn.state == KZ_TURN_CONFIRMING) {
-        KZ_TRY(confirm(loop));
-    }
-    if (loop->turn.state == KZ_TURN_THINKING) {
-        KZ_TRY(ask(loop));
-    }
-    while (loop->turn.state == KZ_TURN_THINKING) {
-        KZ_TRY(think(loop));
-    }
-    return loop->turn.state == KZ_TURN_OVER ? KAZEIA_OK : speak_rest(loop);
+static kazeia_status first_failure(kazeia_status first, kazeia_status second) {
+    return first != KAZEIA_OK ? first : second;
 }
 
-// Makes the stages ready for the next turn. What was not handed over as sound was not heard; of a
-// reply that was cut short the conversation keeps nothing when no sound came, else what was
-// written: the voice does not say yet which word a sample belongs to.
-static kazeia_status make_ready(kz_voice_loop *loop, bool is_whole) {
-    KZ_TRY(loop->listen.reset(loop->listen.self));
-    KZ_TRY(loop->speak.reset(loop->speak.self));
-    if (!is_whole && loop->has_asked) {
-        return loop->think.keep_heard(loop->think.self, loop->spoken_count ? loop->reply.count : 0);
+// Makes every stage ready for the next turn, even when one of them fails at that. A cancellation
+// that came when all had been handed over ends here without having stopped anything.
+static kazeia_status end(kz_voice_loop *loop, kazeia_status status) {
+    kz_mutex_lock(&loop->lock);
+    if (status != KAZEIA_OK) {
+        status = first_failure(status, step(loop, KZ_EVENT_STOPPED));
+    } else if (atomic_load(&loop->is_cancelled)) {
+        status = loop->think.end_turn(loop->think.self, SIZE_MAX);
     }
-    return KAZEIA_OK;
+    status = first_failure(status, loop->listen.reset(loop->listen.self));
+    status = first_failure(status, loop->speak.reset(loop->speak.self));
+    loop->is_running = false;
+    atomic_store(&loop->is_cancelled, false);
+    kz_mutex_unlock(&loop->lock);
+    return status;
 }
 
 kazeia_status kz_voice_loop_turn(kz_voice_loop *loop, const float *samples, size_t count,
                                  kz_samples_sink sink, void *context) {
     begin(loop);
-    loop->samples = samples;
-    loop->sample_count = count;
     loop->sink = sink;
     loop->sink_context = context;
-    const kazeia_status status = run(loop);
-    if (status != KAZEIA_OK) {
-        (void)step(loop, KZ_EVENT_STOPPED);
-    }
-    const kazeia_status ready = make_ready(loop, status == KAZEIA_OK);
-    atomic_store(&loop->is_cancelled, false);
-    return status != KAZEIA_OK ? status : ready;
+    return end(loop, run(loop, samples, count));
 }

@@ -238,7 +238,11 @@ static void a_reply_fills_the_context_and_no_more(void **state) {
     // Now nothing fits; the conversation stays as it was.
     assert_int_equal(say(f.chat, "Encore.", sizeof reply / 8, reply), KAZEIA_BAD_ARGUMENT);
     assert_non_null(strstr(kazeia_last_error(), "context of 240 tokens"));
-    assert_int_equal(kz_chat_keep_heard(f.chat, 3), KAZEIA_OK);
+    kz_chat_end_turn(f.chat, 3); // of the turn that was refused: the reply before it stays
+    assert_int_equal(say(f.chat, "Encore.", sizeof reply / 8, reply), KAZEIA_BAD_ARGUMENT);
+    kz_chat_reset(f.chat);
+    assert_int_equal(say(f.chat, "Raconte.", sizeof reply / 8, reply), KAZEIA_DONE);
+    kz_chat_end_turn(f.chat, 3);
     assert_int_equal(say(f.chat, "Encore.", sizeof reply / 8, reply), KAZEIA_DONE);
     assert_true(kz_chat_statistics_of(f.chat).cached_tokens >= statistics.prompt_tokens);
     close_fixture(&f);
@@ -253,10 +257,10 @@ static void what_was_not_heard_is_forgotten(void **state) {
     const kz_chat_settings settings = greedy(10);
     open_program(&f, true, NULL, 0);
     open_chat(&f, &settings);
-    assert_int_equal(kz_chat_keep_heard(f.chat, 0), KAZEIA_BAD_ARGUMENT);
+    kz_chat_end_turn(f.chat, 0); // there is none
     assert_int_equal(say(f.chat, "Un.", sizeof reply, reply), KAZEIA_DONE);
     size_t heard = strlen(reply) / 2;
-    assert_int_equal(kz_chat_keep_heard(f.chat, heard), KAZEIA_OK);
+    kz_chat_end_turn(f.chat, heard);
     while (((uint8_t)reply[heard] & 0xc0) == 0x80) {
         heard--;
     }
@@ -374,9 +378,50 @@ static void cancelling_ends_a_reply_and_reset_begins_anew(void **state) {
         assert_string_equal(reply, expected);
     }
     check_cancel(&f, 5);
-    assert_int_equal(kz_chat_keep_heard(f.chat, 2), KAZEIA_OK);
+    kz_chat_end_turn(f.chat, 2);
     assert_int_equal(say(f.chat, "Salut", sizeof reply, reply), KAZEIA_DONE);
     assert_int_equal(f.meter.calls, calls);
+    close_fixture(&f);
+}
+
+// Cancels after `steps` calls of next and ends the turn; the bytes that had been written.
+static size_t break_off(kz_chat *chat, int steps, size_t heard) {
+    char piece[64];
+    size_t taken = 0, bytes = 0, written = 0;
+    assert_int_equal(kz_chat_feed(chat, "Bonjour", 7, &taken), KAZEIA_OK);
+    assert_int_equal(kz_chat_finish(chat), KAZEIA_OK);
+    for (int i = 0; i < steps; i++) {
+        assert_int_equal(kz_chat_next(chat, piece, sizeof piece, &bytes), KAZEIA_OK);
+        written += bytes;
+    }
+    kz_chat_cancel(chat);
+    assert_int_equal(kz_chat_next(chat, piece, sizeof piece, &bytes), KAZEIA_CANCELLED);
+    kz_chat_end_turn(chat, heard);
+    return written;
+}
+
+static void a_turn_may_be_ended_at_any_moment(void **state) {
+    (void)state;
+    fixture f;
+    char expected[1024], reply[1024];
+    const kz_chat_settings settings = greedy(20);
+    open_program(&f, true, NULL, 0);
+    open_chat(&f, &settings);
+    assert_int_equal(say(f.chat, "Salut", sizeof expected, expected), KAZEIA_DONE);
+    const uint32_t alone = kz_chat_statistics_of(f.chat).prompt_tokens;
+    for (int steps = 0; steps < 12; steps++) {
+        kz_chat_reset(f.chat);
+        const size_t written = break_off(f.chat, steps, SIZE_MAX);
+        kz_chat_cancel(f.chat);
+        kz_chat_end_turn(f.chat, 0); // of no turn: ends the cancellation alone
+        assert_int_equal(say(f.chat, "Salut", sizeof reply, reply), KAZEIA_DONE);
+        if (written == 0) { // the turn never was
+            assert_int_equal(kz_chat_statistics_of(f.chat).prompt_tokens, alone);
+            assert_string_equal(reply, expected);
+        } else {
+            assert_true(kz_chat_statistics_of(f.chat).prompt_tokens > alone + 7);
+        }
+    }
     close_fixture(&f);
 }
 
@@ -432,6 +477,7 @@ int main(void) {
         cmocka_unit_test(calls_out_of_order_are_answered),
         cmocka_unit_test(turns_too_long_are_refused_at_once),
         cmocka_unit_test(cancelling_ends_a_reply_and_reset_begins_anew),
+        cmocka_unit_test(a_turn_may_be_ended_at_any_moment),
         cmocka_unit_test(failing_allocations_leave_nothing_behind),
         cmocka_unit_test(raw_prompts_have_no_template_and_no_history),
     };

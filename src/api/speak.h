@@ -1,0 +1,10 @@
+// speak.h: what voice.c needs of a speaking stage. Inside api/ only.
+#ifndef KZ_API_SPEAK_H
+#define KZ_API_SPEAK_H
+
+#include "kazeia/program.h"
+
+// The pipeline's kz_speak_table.begun_bytes. The stage must be a speaking one.
+size_t kz_speak_stage_begun_bytes(const kazeia_stage *speak);
+
+#endif
