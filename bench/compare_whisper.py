@@ -5,7 +5,7 @@ In: our program and model; the peer as one command, to which the clips are appen
 JSON line {"file", "seconds", "text"} for each (bench/peers/ has such drivers). Out: clips a second of
 both, medians and ratios, the machine, and how many texts differ; --csv: every value.
 
-Opening the models is not counted, reading a clip is. Both sides hear the first clip twice and the
+Opening the models and reading the files are not counted. Both sides hear the first clip twice and the
 first time is dropped, so that neither pays for cold memory.
 """
 import argparse

@@ -2,7 +2,8 @@
 """faster-whisper as a peer of compare_whisper.py: int8 weights, greedy, no timestamps.
 
 In: a model folder and clips. Out: a JSON line {"file", "seconds", "text"} a clip; seconds are those
-from opening the clip to its last word. Needs: pip install faster-whisper.
+from the samples to the last word, without reading the file, as kazeia transcribe counts them. Needs:
+pip install faster-whisper.
 """
 import argparse
 import json
@@ -20,9 +21,9 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def transcribe(model, clip, language):
+def transcribe(model, clip, samples, language):
     begin = time.perf_counter()
-    segments, _ = model.transcribe(clip, language=language, beam_size=1, temperature=0.0,
+    segments, _ = model.transcribe(samples, language=language, beam_size=1, temperature=0.0,
                                    condition_on_previous_text=False, without_timestamps=True,
                                    vad_filter=False)
     text = "".join(segment.text for segment in segments)  # the work is done here
@@ -32,11 +33,12 @@ def transcribe(model, clip, language):
 def main():
     arguments = parse_arguments()
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
-    from faster_whisper import WhisperModel  # after the line above, which it reads
+    from faster_whisper import WhisperModel, decode_audio  # after the line above, which it reads
     model = WhisperModel(arguments.model, device="cpu", compute_type=arguments.compute,
                          cpu_threads=arguments.threads, num_workers=1)
     for clip in arguments.clips:
-        print(json.dumps(transcribe(model, clip, arguments.language), ensure_ascii=False), flush=True)
+        found = transcribe(model, clip, decode_audio(clip), arguments.language)
+        print(json.dumps(found, ensure_ascii=False), flush=True)
 
 
 main()
