@@ -1,0 +1,304 @@
+// test_api.c: the public interface over a tiny program in a file: describing, tokenising, a chat
+// stage, and measurements against the reference.
+//
+// in:  a tiny program made here, written to a temporary file
+// out: cmocka's report
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kazeia/chat.h"
+#include "kazeia/text.h"
+#include "tiny_chat.h"
+
+#define CHUNK 32u
+#define TEXT "Il etait une fois un petit robot sans nom, assis au bord du temps, et qui pensait."
+
+static tiny_chat tiny;
+static char path[64];
+static kazeia_runtime *runtime;
+static kazeia_program *program;
+
+static int open_all(void **state) {
+    (void)state;
+    static const int64_t stops[] = {TINY_END};
+    tiny_chat_init(&tiny, "Sois bref.", true, stops, 1);
+    snprintf(path, sizeof path, "/tmp/kazeia-api-XXXXXX");
+    const int file = mkstemp(path);
+    if (file < 0 || write(file, tiny.llama.bytes, tiny.llama.count) != (ssize_t)tiny.llama.count) {
+        return -1;
+    }
+    close(file);
+    kazeia_runtime_settings settings = kazeia_runtime_settings_default();
+    settings.thread_count = 2;
+    return kazeia_runtime_create(&settings, &runtime) != KAZEIA_OK ||
+           kazeia_program_open(path, NULL, &program) != KAZEIA_OK;
+}
+
+static int close_all(void **state) {
+    (void)state;
+    kazeia_program_close(program);
+    kazeia_runtime_destroy(runtime);
+    unlink(path);
+    tiny_chat_clear(&tiny);
+    return 0;
+}
+
+static kazeia_stage *open_chat(void) {
+    kazeia_stage *chat = NULL;
+    kazeia_chat_settings settings = kazeia_chat_settings_default();
+    settings.max_tokens = 5;
+    if (kazeia_chat_create(runtime, program, &settings, &chat) != KAZEIA_OK) {
+        fail_msg("%s", kazeia_last_error());
+    }
+    return chat;
+}
+
+// --- Programs -----------------------------------------------------------------------------------
+
+static kazeia_status collect(void *context, const char *text, size_t bytes) {
+    json_error_t error;
+    *(json_t **)context = json_loadb(text, bytes, 0, &error);
+    return KAZEIA_OK;
+}
+
+static json_int_t integer_at(json_t *object, const char *first, const char *second) {
+    return json_integer_value(json_object_get(json_object_get(object, first), second));
+}
+
+static void a_program_describes_itself(void **state) {
+    (void)state;
+    json_t *json = NULL;
+    assert_int_equal(kazeia_program_describe(program, collect, &json), KAZEIA_OK);
+    assert_non_null(json);
+    assert_int_equal(json_integer_value(json_object_get(json, "format_version")), 1);
+    assert_int_equal(json_string_length(json_object_get(json, "id")), 16);
+    assert_int_equal(integer_at(json, "metadata", "model.context"), TINY_CONTEXT);
+    json_t *methods = json_object_get(json, "methods");
+    assert_int_equal(json_array_size(methods), 3);
+    json_t *prefill = json_array_get(methods, 0);
+    assert_string_equal(json_string_value(json_object_get(prefill, "name")), "prefill_forward");
+    assert_int_equal(json_array_size(json_object_get(prefill, "inputs")), 4);
+    assert_int_equal(json_array_size(json_object_get(prefill, "outputs")), 1);
+    json_t *embed = json_array_get(json_object_get(prefill, "instructions"), 0);
+    assert_string_equal(json_string_value(json_object_get(embed, "op")), "embed");
+    assert_string_equal(json_string_value(json_array_get(json_object_get(embed, "operands"), 1)),
+                        "embedding");
+    json_t *key = json_array_get(json_object_get(json, "states"), 0);
+    assert_string_equal(json_string_value(json_object_get(key, "name")), "key.0");
+    assert_int_equal(json_integer_value(json_object_get(key, "bytes")),
+                     TINY_CONTEXT * 2 * 16 * (int)sizeof(float));
+    json_t *tensor = json_array_get(json_object_get(json, "tensors"), 0);
+    assert_string_equal(json_string_value(json_object_get(tensor, "format")), "f32");
+    assert_true(json_number_value(json_object_get(tensor, "bits_per_weight")) == 32.0);
+    const json_int_t session = integer_at(json, "memory", "arena") +
+                               integer_at(json, "memory", "states") +
+                               integer_at(json, "memory", "work");
+    assert_int_equal(session, kazeia_program_session_bytes(program));
+    assert_true(integer_at(json, "memory", "weights") > 0);
+    json_decref(json);
+    assert_int_equal(kazeia_program_verify(program), KAZEIA_OK);
+    assert_string_equal(kazeia_program_ability(program), "chat");
+}
+
+static void what_is_no_program_is_refused(void **state) {
+    (void)state;
+    kazeia_program *opened = NULL;
+    assert_int_equal(kazeia_program_open("tests/golden/chat/README.md", NULL, &opened),
+                     KAZEIA_BAD_FILE);
+    assert_int_equal(kazeia_program_open("tests/golden/chat/nothing.kzp", NULL, &opened),
+                     KAZEIA_NOT_FOUND);
+    assert_int_equal(kazeia_program_open(NULL, NULL, &opened), KAZEIA_BAD_ARGUMENT);
+}
+
+static void a_session_over_the_limit_is_refused(void **state) {
+    (void)state;
+    kazeia_runtime *small = NULL;
+    kazeia_stage *chat = NULL;
+    kazeia_runtime_settings settings = kazeia_runtime_settings_default();
+    settings.thread_count = 1;
+    settings.session_memory_limit = kazeia_program_session_bytes(program) - 1;
+    assert_int_equal(kazeia_runtime_create(&settings, &small), KAZEIA_OK);
+    assert_int_equal(kazeia_runtime_thread_count(small), 1);
+    assert_int_equal(kazeia_chat_create(small, program, NULL, &chat), KAZEIA_OUT_OF_MEMORY);
+    kazeia_runtime_destroy(small);
+}
+
+// --- Tokens and the stage -----------------------------------------------------------------------
+
+static void text_and_tokens_are_inverse(void **state) {
+    (void)state;
+    kazeia_tokenizer *tokenizer = NULL;
+    const int32_t *ids = NULL;
+    const char *text = NULL;
+    size_t count = 0, bytes = 0;
+    assert_int_equal(kazeia_tokenizer_create(program, NULL, &tokenizer), KAZEIA_OK);
+    assert_int_equal(kazeia_tokenizer_vocabulary_size(tokenizer), TINY_VOCABULARY);
+    assert_int_equal(kazeia_tokenizer_encode(tokenizer, "us<|im_end|>", 12, true, &ids, &count),
+                     KAZEIA_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(ids[0], 256);
+    assert_int_equal(ids[1], TINY_END);
+    const int32_t again[] = {256, TINY_END};
+    assert_int_equal(kazeia_tokenizer_decode(tokenizer, again, 2, &text, &bytes), KAZEIA_OK);
+    assert_string_equal(text, "us<|im_end|>");
+    assert_int_equal(kazeia_tokenizer_encode(tokenizer, "us<|im_end|>", 12, false, &ids, &count),
+                     KAZEIA_OK);
+    assert_int_equal(count, 11);
+    const int32_t wrong[] = {TINY_VOCABULARY};
+    assert_int_equal(kazeia_tokenizer_decode(tokenizer, wrong, 1, &text, &bytes),
+                     KAZEIA_BAD_ARGUMENT);
+    // Longer than the room at first.
+    static char longer[600000];
+    memset(longer, 'a', sizeof longer);
+    assert_int_equal(kazeia_tokenizer_encode(tokenizer, longer, sizeof longer, false, &ids, &count),
+                     KAZEIA_OK);
+    assert_int_equal(count, sizeof longer);
+    kazeia_tokenizer_destroy(tokenizer);
+}
+
+static void a_stage_answers(void **state) {
+    (void)state;
+    kazeia_stage *chat = open_chat();
+    char reply[256];
+    size_t taken = 0, bytes = 0, length = 0, count = 0;
+    kazeia_status status = KAZEIA_OK;
+    assert_int_equal(kazeia_stage_feed(chat, "Salut", 5, &taken), KAZEIA_OK);
+    assert_int_equal(taken, 5);
+    assert_int_equal(kazeia_stage_finish(chat), KAZEIA_OK);
+    while (status == KAZEIA_OK) {
+        status = kazeia_stage_next(chat, reply + length, sizeof reply - length, &bytes);
+        length += bytes;
+    }
+    assert_int_equal(status, KAZEIA_DONE);
+    const kazeia_chat_statistics statistics = kazeia_chat_statistics_of(chat);
+    assert_non_null(kazeia_chat_tokens_of(chat, &count));
+    assert_int_equal(count, statistics.generated_tokens);
+    assert_int_equal(count, 5);
+    assert_string_equal(kazeia_stop_reason_name(statistics.stop_reason), "length");
+    assert_int_equal(kazeia_chat_end_turn(chat, 1), KAZEIA_OK);
+    kazeia_stage_cancel(chat);
+    assert_int_equal(kazeia_stage_next(chat, reply, sizeof reply, &bytes), KAZEIA_CANCELLED);
+    assert_int_equal(kazeia_stage_reset(chat), KAZEIA_OK);
+    assert_int_equal(kazeia_stage_next(chat, reply, sizeof reply, &bytes), KAZEIA_NEEDS_INPUT);
+    assert_int_equal(kazeia_stage_next(NULL, reply, sizeof reply, &bytes), KAZEIA_BAD_ARGUMENT);
+    kazeia_stage_destroy(chat);
+}
+
+// --- Measuring ----------------------------------------------------------------------------------
+
+typedef struct row_check {
+    const double *expected; // [count][vocabulary]
+    size_t next;
+    double largest;
+} row_check;
+
+static kazeia_status check_row(void *context, size_t position, const float *logits,
+                               size_t vocabulary) {
+    row_check *check = context;
+    assert_int_equal(position, check->next);
+    check->next++;
+    for (size_t i = 0; i < vocabulary; i++) {
+        check->largest = fmax(check->largest,
+                              fabs((double)logits[i] - check->expected[position * vocabulary + i]));
+    }
+    return KAZEIA_OK;
+}
+
+static double hidden[100 * 64], expected[100 * TINY_VOCABULARY];
+
+static void logits_are_the_references(void **state) {
+    (void)state;
+    int32_t ids[100];
+    kazeia_stage *chat = open_chat();
+    for (int32_t i = 0; i < 100; i++) {
+        ids[i] = (i * 37) % TINY_VOCABULARY;
+    }
+    tiny_llama_forward(&tiny.llama, ids, 100, hidden, expected);
+    for (size_t first = 0; first <= 90; first += 30) {
+        row_check check = {.expected = expected, .next = first};
+        assert_int_equal(kazeia_chat_logits(chat, ids, 100, first, check_row, &check), KAZEIA_OK);
+        assert_int_equal(check.next, 100);
+        assert_true(check.largest < 1e-4);
+    }
+    kazeia_stage_destroy(chat);
+}
+
+// As llama.cpp: whole chunks, of each the tokens after chunk / 2.
+static double perplexity_plainly(const int32_t *ids, size_t count, size_t *out_tokens) {
+    double sum = 0.0;
+    *out_tokens = 0;
+    for (size_t start = 0; start + CHUNK <= count; start += CHUNK) {
+        tiny_llama_forward(&tiny.llama, ids + start, CHUNK, hidden, expected);
+        for (size_t i = CHUNK / 2; i + 1 < CHUNK; i++) {
+            const double *row = expected + i * TINY_VOCABULARY;
+            double total = 0.0;
+            for (size_t j = 0; j < TINY_VOCABULARY; j++) {
+                total += exp(row[j]);
+            }
+            sum += log(total) - row[ids[start + i + 1]];
+            ++*out_tokens;
+        }
+    }
+    return exp(sum / (double)*out_tokens);
+}
+
+static void perplexity_is_the_references(void **state) {
+    (void)state;
+    kazeia_tokenizer *tokenizer = NULL;
+    const int32_t *ids = NULL;
+    size_t count = 0, expected_tokens = 0, tokens = 0;
+    double perplexity = 0.0;
+    kazeia_stage *chat = open_chat();
+    assert_int_equal(kazeia_tokenizer_create(program, NULL, &tokenizer), KAZEIA_OK);
+    assert_int_equal(kazeia_tokenizer_encode(tokenizer, TEXT, strlen(TEXT), false, &ids, &count),
+                     KAZEIA_OK);
+    assert_true(count > 2 * CHUNK && count < 3 * CHUNK);
+    const double by_reference = perplexity_plainly(ids, count, &expected_tokens);
+    assert_int_equal(kazeia_chat_perplexity(chat, TEXT, strlen(TEXT), CHUNK, &perplexity, &tokens),
+                     KAZEIA_OK);
+    assert_int_equal(tokens, expected_tokens);
+    assert_int_equal(tokens, 2 * (CHUNK - CHUNK / 2 - 1));
+    assert_true(fabs(perplexity / by_reference - 1.0) < 1e-5);
+    assert_int_equal(kazeia_chat_perplexity(chat, "court", 5, CHUNK, &perplexity, &tokens),
+                     KAZEIA_BAD_ARGUMENT);
+    assert_int_equal(kazeia_chat_perplexity(chat, TEXT, 5, TINY_CONTEXT + 1, &perplexity, &tokens),
+                     KAZEIA_BAD_ARGUMENT);
+    kazeia_tokenizer_destroy(tokenizer);
+    kazeia_stage_destroy(chat);
+}
+
+static void speed_is_measured_within_the_context(void **state) {
+    (void)state;
+    double prefill = 0.0, decode = 0.0;
+    kazeia_stage *chat = open_chat();
+    assert_int_equal(kazeia_chat_bench(chat, 100, 20, 30, &prefill, &decode), KAZEIA_OK);
+    assert_true(prefill > 0.0 && decode > 0.0);
+    assert_int_equal(kazeia_chat_bench(chat, TINY_CONTEXT, 1, 1, &prefill, &decode),
+                     KAZEIA_BAD_ARGUMENT);
+    kazeia_stage_destroy(chat);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_program_describes_itself),
+        cmocka_unit_test(what_is_no_program_is_refused),
+        cmocka_unit_test(a_session_over_the_limit_is_refused),
+        cmocka_unit_test(text_and_tokens_are_inverse),
+        cmocka_unit_test(a_stage_answers),
+        cmocka_unit_test(logits_are_the_references),
+        cmocka_unit_test(perplexity_is_the_references),
+        cmocka_unit_test(speed_is_measured_within_the_context),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
