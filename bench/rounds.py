@@ -7,10 +7,12 @@ The sides take turns and change their order every round, since a machine that ot
 one minute than in the next: what is compared was measured within seconds. The ratio that counts is the
 median of the rounds' own ratios.
 """
+import argparse
 import csv
 import os
 import pathlib
 import platform
+import shlex
 import statistics
 import subprocess
 import sys
@@ -40,7 +42,8 @@ def run(command):
     except OSError as error:
         sys.exit(f"{command[0]}: {error.strerror}")
     if result.returncode:
-        sys.exit(f"{' '.join(command)}\nexit code {result.returncode}: {result.stderr.strip()[-2000:]}")
+        words = (result.stderr.strip() or result.stdout.strip())[-2000:]
+        sys.exit(f"{shlex.join(command)}\nexit code {result.returncode}: {words}")
     return result.stdout
 
 
@@ -79,7 +82,6 @@ def write_csv(path, rounds):
 
 def round_count(text):
     """For argparse: five rounds are the least that say anything."""
-    count = int(text)
-    if count < 5:
-        raise ValueError
-    return count
+    if not text.isdigit() or int(text) < 5:
+        raise argparse.ArgumentTypeError(f"'{text}': a number from 5 on is expected")
+    return int(text)
