@@ -63,6 +63,14 @@ static kazeia_status fill_table(const kz_checkpoint *checkpoint, const kazeia_al
             return kz_fail(KAZEIA_BAD_FILE, "%s: token %u has no text",
                            kz_checkpoint_path(checkpoint), token);
         }
+        const uint32_t known = find_rank(table, text, count);
+        if (known != NO_RANK) {
+            return kz_fail(
+                KAZEIA_BAD_FILE,
+                "%s: tokens %u and %u have the same bytes: its converter lost those that "
+                "are no text; convert the model again",
+                kz_checkpoint_path(checkpoint), known, token);
+        }
         uint32_t slot = hash_bytes(text, count) & table->mask;
         while (table->slots[slot]) {
             slot = (slot + 1) & table->mask;
