@@ -53,7 +53,6 @@ kazeia_status cli_interrupt_start(cli_interrupt *out_interrupt, cli_sentence *ou
     sigset_t signals;
     choose_signals(&signals);
     *out_interrupt = (cli_interrupt){.wake = {-1, -1}};
-    (void)signal(SIGPIPE, SIG_IGN);
     int error = pthread_sigmask(SIG_BLOCK, &signals, NULL);
     if (error == 0) {
         error = pipe(out_interrupt->wake) == 0 ? 0 : errno;

@@ -4,6 +4,7 @@
 // out: what the command writes; the exit code of exit_codes.c
 //
 // Everything that fails comes back here as a status with a sentence, and is reported once.
+#include <signal.h>
 #include <string.h>
 
 #include "cli.h"
@@ -88,6 +89,7 @@ int main(int argument_count, char **arguments) {
     cli_run run = {0};
     const cli_command *command = NULL;
     const size_t count = argument_count > 0 ? (size_t)argument_count - 1 : 0;
+    (void)signal(SIGPIPE, SIG_IGN); // a pipe that nobody reads is seen where it is written to
     const kazeia_status status = run_line(&run, count, arguments + 1, &command);
     if (run.failure.text[0] == '\0' && !run.is_reported) {
         (void)cli_fail(&run.failure, status, "%s", kazeia_status_name(status));
