@@ -11,9 +11,10 @@
 #include "base/half.h"
 #include "cases.h"
 
+// Of this thread's own processor time, so that neighbours take only caches and clock from it.
 static double now_ns(void) {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 

@@ -135,8 +135,11 @@ SIMD_INLINE void a8_tile(kz_type type, int panels, int tokens, const kz_matmul *
     }
 }
 
-SIMD_INLINE void a8_matmul(kz_type type, const kz_matmul *matmul, size_t panel, size_t panel_end,
-                           size_t token, size_t token_end) {
+// Tokens whose activations stay in the second cache while all panels pass: a multiple of any tile.
+#define A8_TOKENS_AT_ONCE 192
+
+SIMD_INLINE void a8_some_tokens(kz_type type, const kz_matmul *matmul, size_t panel,
+                                size_t panel_end, size_t token, size_t token_end) {
 #define A8_TILE(panels, tokens) a8_tile(type, panels, tokens, matmul, panel, t)
     for (; token_end - token > 1 && panel_end - panel >= SIMD_A8_PANELS; panel += SIMD_A8_PANELS) {
         size_t t = token;
@@ -147,6 +150,15 @@ SIMD_INLINE void a8_matmul(kz_type type, const kz_matmul *matmul, size_t panel, 
         TILE_TOKENS(A8_TILE, 1, SIMD_A8_TOKENS, t, token_end);
     }
 #undef A8_TILE
+}
+
+SIMD_INLINE void a8_matmul(kz_type type, const kz_matmul *matmul, size_t panel, size_t panel_end,
+                           size_t token, size_t token_end) {
+    for (size_t t = token; t < token_end; t += A8_TOKENS_AT_ONCE) {
+        const size_t left = token_end - t;
+        a8_some_tokens(type, matmul, panel, panel_end, t,
+                       t + (left < A8_TOKENS_AT_ONCE ? left : A8_TOKENS_AT_ONCE));
+    }
 }
 
 void KZ_NAME(kz_matmul_a8_q8_0)(const kz_matmul *matmul, size_t panel, size_t panel_end,

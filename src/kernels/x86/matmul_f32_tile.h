@@ -113,8 +113,11 @@ SIMD_INLINE void f32_matmul_tile(kz_type type, int panels, int tokens, const kz_
     }
 }
 
-SIMD_INLINE void f32_matmul(kz_type type, size_t panel_bytes, const kz_matmul *matmul, size_t panel,
-                            size_t panel_end, size_t token, size_t token_end) {
+// Tokens whose activations stay in the second cache while all panels pass: a multiple of any tile.
+#define F32_TOKENS_AT_ONCE 96
+
+SIMD_INLINE void f32_some_tokens(kz_type type, size_t panel_bytes, const kz_matmul *matmul,
+                                 size_t panel, size_t panel_end, size_t token, size_t token_end) {
 #define F32_TILE(panels, tokens) \
     f32_matmul_tile(type, panels, tokens, matmul, panel_bytes, panel, t)
     for (; panel_end - panel >= SIMD_F32_PANELS; panel += SIMD_F32_PANELS) {
@@ -126,6 +129,15 @@ SIMD_INLINE void f32_matmul(kz_type type, size_t panel_bytes, const kz_matmul *m
         TILE_TOKENS(F32_TILE, 1, SIMD_F32_TOKENS, t, token_end);
     }
 #undef F32_TILE
+}
+
+SIMD_INLINE void f32_matmul(kz_type type, size_t panel_bytes, const kz_matmul *matmul, size_t panel,
+                            size_t panel_end, size_t token, size_t token_end) {
+    for (size_t t = token; t < token_end; t += F32_TOKENS_AT_ONCE) {
+        const size_t left = token_end - t;
+        f32_some_tokens(type, panel_bytes, matmul, panel, panel_end, t,
+                        t + (left < F32_TOKENS_AT_ONCE ? left : F32_TOKENS_AT_ONCE));
+    }
 }
 
 void KZ_NAME(kz_matmul_f32_f32)(const kz_matmul *matmul, size_t panel, size_t panel_end,
