@@ -22,12 +22,14 @@ HEARD = ["file", "language", "text", "tokens", "avg_logprob", "no_speech_prob", 
 TURN = ["file", "transcript", "language", "command", "reply", "stages", "voice_to_voice_ms", "audio_s"]
 SILENCE = 0.3
 HEARD_TEXT = "Allume la lumière dans la chambre."
+# A person's voice, where the guards that listen for one are on.
+VOICE = program.ROOT / "examples/audio/mer_jaune.wav"
 
 
 def write_wave(path, seconds, rate=16000, channels=1):
-    """A tone that comes and goes as syllables do, so that it may be speech."""
-    samples = array.array("h", (round(8000 * math.sin(i / 20) * math.sin(12 * i / rate) ** 2)
-                                for i in range(round(seconds * rate)) for _ in range(channels)))
+    """A tone, in every channel."""
+    samples = array.array("h", (round(8000 * math.sin(i / 20)) for i in range(round(seconds * rate))
+                                for _ in range(channels)))
     with wave.open(str(path), "wb") as sound:
         sound.setparams((channels, 2, rate, 0, "NONE", ""))
         sound.writeframes(samples.tobytes())
@@ -173,7 +175,7 @@ class Speech(program.Program):
     def test_commands_are_understood(self):
         out, picture = self.folder / "turn.wav", self.folder / "turn.svg"
         turns = self.turn("--commands", program.ROOT / "examples/commandes.yaml", "--timeline", picture,
-                          "-o", out, self.sound, self.sound)
+                          "-o", out, VOICE, VOICE)
         for turn in turns:
             self.assertEqual(list(turn), TURN)
             self.assertEqual((turn["transcript"], turn["language"]), (HEARD_TEXT, "fr"))
@@ -185,7 +187,7 @@ class Speech(program.Program):
             self.assertEqual([stage["stage"] for stage in turn["stages"]], ["listen", "command", "speak"])
         self.assert_sound(out, turns)
         text = "".join(xml.etree.ElementTree.parse(picture).getroot().itertext())
-        self.assertEqual((text.count("sound.wav"), text.count(HEARD_TEXT)), (2, 2))
+        self.assertEqual((text.count("mer_jaune.wav"), text.count(HEARD_TEXT)), (2, 2))
         self.assertEqual((text.count("first sound"), text.count("not needed")), (2, 2))
 
     def assert_sound(self, path, turns):
@@ -197,7 +199,7 @@ class Speech(program.Program):
 
     def test_the_model_answers_without_commands(self):
         out = self.folder / "answer.wav"
-        turns = self.turn("-o", out, self.sound, self.sound)
+        turns = self.turn("-o", out, VOICE, VOICE)
         for turn in turns:
             self.assertIsNone(turn["command"])
             self.assertIn("think", [stage["stage"] for stage in turn["stages"]])
@@ -207,13 +209,13 @@ class Speech(program.Program):
                 self.assertLessEqual(stage["first_ms"], stage["end_ms"])
         self.assert_sound(out, turns)
         text = self.assert_works("turn", "--stt", "listener", "--llm", "talker", "--max-tokens", "5",
-                                 "-o", out, self.sound)
+                                 "-o", out, VOICE)
         self.assertIn(f"heard (fr): {HEARD_TEXT}", text)
 
     def test_a_failing_recording(self):
         out = self.folder / "part.wav"
         result = self.run_program("turn", "--stt", "listener", "--llm", "talker", "--max-tokens", "4",
-                                  "--json", "-o", out, "nowhere.wav", self.sound)
+                                  "--json", "-o", out, "nowhere.wav", VOICE)
         lines = [json.loads(line) for line in result.stdout.splitlines()]
         self.assertEqual(result.returncode, 1)
         self.assertEqual([list(line) for line in lines], [["file", "error"], TURN])
@@ -228,10 +230,10 @@ class Speech(program.Program):
         out = self.folder / "refused_turn.wav"
         wrong = self.folder / "wrong.yaml"
         wrong.write_text("intents: [", encoding="utf-8")
-        ready = ["turn", "--stt", "listener", "--llm", "talker", "-o", out, self.sound]
+        ready = ["turn", "--stt", "listener", "--llm", "talker", "-o", out, VOICE]
         self.assert_fails(2, "wrong.yaml", *ready, "--commands", wrong)
         self.assert_fails(1, "'chat' expected", "turn", "--stt", "listener", "--llm", "listener", "-o",
-                          out, self.sound)
+                          out, VOICE)
         self.assertEqual(list(self.folder.glob("refused_turn*")), [])
 
 
