@@ -1,64 +1,19 @@
-// guards.c: what keeps a recogniser from writing where nothing was said.
-//   in   samples; text with the decoder's probabilities
+// guards.c: what keeps a recogniser from writing where nothing was said, once it has written.
+//   in   text with the decoder's probabilities; tokens
 //   out  verdicts
-// The thresholds for the decoder's doubts are OpenAI's (no_speech 0.6 with log-probability -1.0),
-// those for the sound were set on recorded commands, room noise, tones and white noise.
+// OpenAI's rule (no speech over 0.6 and log-probability under -1) is one point of a line here: the
+// surer the decoder is that nothing was said, the surer it must be of what it wrote.
 #include "listen/guards.h"
 
 #include <math.h>
 #include <string.h>
 
-#define FRAME 400           // 25 ms at 16 kHz
-#define FRAME_LIMIT 1200    // 30 s
-#define LEAST_SAMPLES 1600  // 0.1 s: shorter than any word
-#define SILENCE_DB (-60.0f) // a loudest tenth of a second below this holds no word
-#define STEADY_DB 3.0f      // levels that stay within this are noise or a tone
-
-static float level_db(const float *samples, size_t count) {
-    double sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        sum += (double)samples[i] * samples[i];
-    }
-    return (float)(10.0 * log10(sum / (double)count + 1e-12));
-}
-
-static void sort_levels(float *levels, size_t count) {
-    for (size_t i = 1; i < count; i++) {
-        const float level = levels[i];
-        size_t place = i;
-        for (; place > 0 && levels[place - 1] > level; place--) {
-            levels[place] = levels[place - 1];
-        }
-        levels[place] = level;
-    }
-}
-
-kz_sound kz_sound_measure(const float *samples, size_t count) {
-    float levels[FRAME_LIMIT];
-    size_t frames = 0;
-    kz_sound sound = {.loudest_db = -120.0f};
-    for (size_t first = 0; first + FRAME <= count && frames < FRAME_LIMIT; first += FRAME) {
-        levels[frames++] = level_db(samples + first, FRAME);
-    }
-    for (size_t i = 0; i + 4 <= frames; i++) {
-        const float level = level_db(samples + i * FRAME, 4 * (size_t)FRAME);
-        sound.loudest_db = level > sound.loudest_db ? level : sound.loudest_db;
-    }
-    if (frames == 0) {
-        return sound;
-    }
-    sort_levels(levels, frames);
-    const float floor_db = levels[frames / 10];
-    sound.swing_db = levels[frames - 1 - frames / 20] - floor_db;
-    for (size_t i = 0; i < frames; i++) {
-        sound.voiced_s += levels[i] > floor_db + STEADY_DB ? FRAME / 16000.0 : 0.0;
-    }
-    return sound;
-}
-
-bool kz_sound_may_be_speech(const kz_sound *sound, size_t count) {
-    return count >= LEAST_SAMPLES && sound->loudest_db > SILENCE_DB && sound->swing_db > STEADY_DB;
-}
+// Least log-probability = slope * no_speech_prob + offset: -1 at 0.6, -0.4 at 0.9, -1.6 at 0.3.
+#define DOUBT_SLOPE 2.0f
+#define DOUBT_OFFSET (-2.2f)
+// Speech in strong noise changes shape by 3 dB or more; below that each missing decibel costs.
+#define WEAK_CHANGE_DB 3.2f
+#define DOUBT_PER_DB 0.625f
 
 // A letter or digit: anything beyond ASCII counts as a letter but general punctuation (U+2000 to
 // U+206F) and musical signs (U+2600 to U+26FF), which stand alone only in invented text.
@@ -79,10 +34,10 @@ static bool has_word(const char *text) {
 }
 
 bool kz_text_is_believable(const kz_verdict *verdict) {
-    if (!has_word(verdict->text)) {
-        return false;
-    }
-    return !(verdict->no_speech_prob > 0.6f && verdict->avg_logprob < -1.0f);
+    const float missing_db = fmaxf(0.0f, WEAK_CHANGE_DB - verdict->change_db);
+    const float least =
+        DOUBT_SLOPE * verdict->no_speech_prob + DOUBT_OFFSET + DOUBT_PER_DB * missing_db;
+    return has_word(verdict->text) && verdict->avg_logprob >= least;
 }
 
 // True when the last `times` stretches of `length` tokens are equal.
@@ -99,15 +54,17 @@ static bool repeats(const int32_t *tokens, size_t count, size_t length, size_t t
     return true;
 }
 
+// Short stretches are said several times ("non, non, non"); long ones hardly ever.
+static size_t times_of_loop(size_t length) {
+    static const size_t times[] = {0, 8, 6, 5, 4, 4, 4};
+    return length < sizeof times / sizeof *times ? times[length] : 3;
+}
+
 size_t kz_repetition_cut(const int32_t *tokens, size_t count) {
-    // Short stretches are said several times ("non, non, non"); long ones hardly ever.
-    static const struct {
-        size_t length, times;
-    } limits[] = {{1, 8}, {2, 6}, {3, 5},  {4, 4},  {5, 4},
-                  {6, 4}, {8, 3}, {10, 3}, {12, 3}, {16, 3}};
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        if (repeats(tokens, count, limits[i].length, limits[i].times)) {
-            return count - limits[i].length * (limits[i].times - 1);
+    for (size_t length = 1; length * 3 <= count; length++) {
+        const size_t times = times_of_loop(length);
+        if (repeats(tokens, count, length, times)) {
+            return count - length * (times - 1);
         }
     }
     return count;

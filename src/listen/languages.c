@@ -51,12 +51,19 @@ kazeia_status kz_languages_init(kz_languages *languages, const kz_program *progr
     return allow_list(languages, wished);
 }
 
+static size_t first_allowed(const kz_languages *languages) {
+    size_t first = 0;
+    while (!languages->is_allowed[first]) {
+        first++;
+    }
+    return first;
+}
+
 size_t kz_languages_detect(const kz_languages *languages, const float *logits) {
-    size_t best = languages->count;
-    for (size_t i = 0; i < languages->count; i++) {
+    size_t best = first_allowed(languages);
+    for (size_t i = best + 1; languages->allowed_count > 1 && i < languages->count; i++) {
         if (languages->is_allowed[i] &&
-            (best == languages->count ||
-             logits[languages->tokens[i]] > logits[languages->tokens[best]])) {
+            logits[languages->tokens[i]] > logits[languages->tokens[best]]) {
             best = i;
         }
     }

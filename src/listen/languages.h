@@ -20,7 +20,8 @@ typedef struct kz_languages {
 KAZEIA_MUST_CHECK kazeia_status kz_languages_init(kz_languages *languages,
                                                   const kz_program *program, const char *wished);
 
-// The allowed language whose token has the largest logit.
+// The allowed language whose token has the largest logit. Where only one is allowed the logits are
+// not read and may be NULL.
 size_t kz_languages_detect(const kz_languages *languages, const float *logits);
 
 #endif

@@ -14,6 +14,7 @@
 #include "generate/loop.h"
 #include "listen/guards.h"
 #include "listen/languages.h"
+#include "listen/sound.h"
 #include "text/detokenizer.h"
 
 #define MORE_SAMPLES 16000 // beyond a window: enough to know that it is not the last
@@ -50,7 +51,8 @@ struct kz_whisper {
     bool is_finished;
     int32_t ids[TOKEN_LIMIT];
     size_t id_count;
-    double log_probability_sum;
+    float log_probabilities[TOKEN_LIMIT + 1]; // of the ids, and of the end that came after them
+    float *start_logits;                      // [vocabulary]: after the start token
     kz_text_buffer text;
 };
 
@@ -137,7 +139,7 @@ static kazeia_status create_session(kz_whisper *whisper, kz_pool *pool, uint64_t
     return KAZEIA_OK;
 }
 
-static kazeia_status allocate_buffers(kz_whisper *whisper, int64_t mels) {
+static kazeia_status allocate_buffers(kz_whisper *whisper, int64_t mels, int64_t vocabulary) {
     const kazeia_allocator *memory = &whisper->allocator;
     KZ_TRY(kz_alloc(memory, (size_t)whisper->positions, sizeof(int32_t), "cross table",
                     (void **)&whisper->cross_table));
@@ -147,6 +149,8 @@ static kazeia_status allocate_buffers(kz_whisper *whisper, int64_t mels) {
                     (void **)&whisper->mel_rows));
     KZ_TRY(kz_alloc(memory, KZ_MEL_SAMPLES + MORE_SAMPLES, sizeof(float), "samples",
                     (void **)&whisper->samples));
+    KZ_TRY(kz_alloc(memory, (size_t)vocabulary, sizeof(float), "start logits",
+                    (void **)&whisper->start_logits));
     for (int32_t i = 0; i < whisper->positions; i++) {
         whisper->cross_table[i] = i;
     }
@@ -165,7 +169,7 @@ static kazeia_status fill(kz_whisper *whisper, kz_pool *pool, const kz_whisper_s
     KZ_TRY(kz_languages_init(&whisper->languages, program, settings->languages));
     KZ_TRY(read_tokens(whisper, vocabulary));
     KZ_TRY(check_encode(whisper, mels));
-    KZ_TRY(allocate_buffers(whisper, mels));
+    KZ_TRY(allocate_buffers(whisper, mels, vocabulary));
     KZ_TRY(create_session(whisper, pool, settings->memory_limit));
     if (kz_session_vocabulary(whisper->session) != vocabulary) {
         return kz_fail(KAZEIA_BAD_FILE, "program: logits of %u tokens, 'model.vocabulary' is %lld",
@@ -215,14 +219,14 @@ void kz_whisper_destroy(kz_whisper *whisper) {
     kz_free(&memory, whisper->cross_zeros);
     kz_free(&memory, whisper->mel_rows);
     kz_free(&memory, whisper->samples);
+    kz_free(&memory, whisper->start_logits);
     kz_program_release(whisper->program);
     kz_free(&memory, whisper);
 }
 
 // --- One window ---------------------------------------------------------------------------------
 
-static kazeia_status encode(kz_whisper *whisper, size_t sample_count) {
-    (void)kz_mel_compute(whisper->mel, whisper->samples, sample_count, whisper->mel_rows);
+static kazeia_status encode(kz_whisper *whisper) {
     const uint32_t symbols[] = {KZ_MEL_ROWS, 1};
     const void *inputs[] = {whisper->mel_rows, whisper->cross_table, whisper->cross_zeros,
                             whisper->cross_table};
@@ -241,17 +245,36 @@ static void suppress(void *context, uint32_t step, float *logits, size_t vocabul
     }
 }
 
-// One decoder step on the start token: the language, and whether anything was said.
-static kazeia_status detect(kz_whisper *whisper, size_t *out_language, float *out_no_speech) {
-    const int32_t start = (int32_t)whisper->tokens.start;
-    float *logits = NULL;
-    kz_session_trim(whisper->session, 0, 0);
-    KZ_TRY(kz_session_extend(whisper->session, 0, &start, 1));
-    KZ_TRY(kz_session_last_logits(whisper->session, &logits));
-    *out_language = kz_languages_detect(&whisper->languages, logits);
-    *out_no_speech = (float)exp(kz_logits_log_probability(
-        logits, kz_session_vocabulary(whisper->session), (int32_t)whisper->tokens.no_speech));
+// The logits after the start token, row 0 of the session's last call.
+static kazeia_status read_start(kz_whisper *whisper, float *out_no_speech) {
+    KZ_TRY(kz_session_logits(whisper->session, 0, 1, whisper->start_logits));
+    *out_no_speech = (float)exp(kz_logits_log_probability(whisper->start_logits,
+                                                          kz_session_vocabulary(whisper->session),
+                                                          (int32_t)whisper->tokens.no_speech));
     return KAZEIA_OK;
+}
+
+// Computes the prompt. Where the language is given it goes in one call; where it is to be found,
+// the start token goes alone.
+static kazeia_status start(kz_whisper *whisper, kz_loop *loop, size_t *out_language,
+                           float *out_no_speech) {
+    const listen_tokens *tokens = &whisper->tokens;
+    const bool is_given = whisper->languages.allowed_count == 1;
+    int32_t prompt[PROMPT_TOKENS] = {(int32_t)tokens->start, 0, (int32_t)tokens->transcribe,
+                                     (int32_t)tokens->no_timestamps};
+    kz_session_trim(whisper->session, 0, 0);
+    if (!is_given) {
+        KZ_TRY(kz_session_extend(whisper->session, 0, prompt, 1));
+        KZ_TRY(read_start(whisper, out_no_speech));
+    }
+    // Of one allowed language the logits are not read.
+    *out_language = kz_languages_detect(&whisper->languages, whisper->start_logits);
+    prompt[1] = (int32_t)whisper->languages.tokens[*out_language];
+    if (!is_given) {
+        return kz_loop_start(loop, prompt + 1, PROMPT_TOKENS - 1);
+    }
+    KZ_TRY(kz_loop_start(loop, prompt, PROMPT_TOKENS));
+    return read_start(whisper, out_no_speech);
 }
 
 static bool add_token(kz_whisper *whisper, int32_t token) {
@@ -265,26 +288,23 @@ static bool add_token(kz_whisper *whisper, int32_t token) {
     return !repeats && whisper->id_count < TOKEN_LIMIT;
 }
 
-static kazeia_status decode(kz_whisper *whisper, size_t language) {
-    const int32_t prompt[PROMPT_TOKENS - 1] = {(int32_t)whisper->languages.tokens[language],
-                                               (int32_t)whisper->tokens.transcribe,
-                                               (int32_t)whisper->tokens.no_timestamps};
-    kz_loop loop = {.session = whisper->session,
-                    .sampler = whisper->sampler,
-                    .stop = kz_stop_rule_tokens(&whisper->stop),
-                    .processor = {&whisper->tokens, suppress},
-                    .has_log_probability = true};
-    KZ_TRY(kz_loop_start(&loop, prompt, PROMPT_TOKENS - 1));
-    whisper->id_count = 0;
-    whisper->log_probability_sum = 0;
+// Decodes up to the end, a loop, or the limit; the mean is over what is kept, and the end.
+static kazeia_status decode(kz_whisper *whisper, kz_loop *loop, float *out_avg_logprob) {
     kz_stop_action action = KZ_STOP_CONTINUE;
     bool goes_on = true;
+    whisper->id_count = 0;
     while (goes_on) {
         int32_t token = 0;
-        KZ_TRY(kz_loop_next(&loop, &token, &action));
-        whisper->log_probability_sum += loop.log_probability;
+        KZ_TRY(kz_loop_next(loop, &token, &action));
+        whisper->log_probabilities[whisper->id_count] = (float)loop->log_probability;
         goes_on = action != KZ_STOP_END && add_token(whisper, token);
     }
+    const size_t count = whisper->id_count + (action == KZ_STOP_END);
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += (double)whisper->log_probabilities[i];
+    }
+    *out_avg_logprob = (float)(sum / (double)count);
     return KAZEIA_OK;
 }
 
@@ -326,45 +346,54 @@ static void forget_text(kz_whisper *whisper) {
     whisper->id_count = 0;
 }
 
-static kazeia_status hear(kz_whisper *whisper, const kz_sound *sound, size_t sample_count,
-                          kz_heard *heard) {
+static kazeia_status hear(kz_whisper *whisper, kz_heard *heard) {
+    kz_loop loop = {.session = whisper->session,
+                    .sampler = whisper->sampler,
+                    .stop = kz_stop_rule_tokens(&whisper->stop),
+                    .processor = {&whisper->tokens, suppress},
+                    .has_log_probability = true};
     size_t language = 0;
-    KZ_TRY(encode(whisper, sample_count));
-    KZ_TRY(detect(whisper, &language, &heard->no_speech_prob));
+    KZ_TRY(encode(whisper));
+    KZ_TRY(start(whisper, &loop, &language, &heard->no_speech_prob));
+    KZ_TRY(decode(whisper, &loop, &heard->avg_logprob));
     heard->language = whisper->languages.codes[language];
-    KZ_TRY(decode(whisper, language));
-    KZ_TRY(write_text(whisper));
-    heard->avg_logprob = (float)(whisper->log_probability_sum / (double)(whisper->id_count + 1));
-    const kz_verdict verdict = {.text = whisper->text.bytes,
-                                .token_count = whisper->id_count,
-                                .avg_logprob = heard->avg_logprob,
-                                .no_speech_prob = heard->no_speech_prob,
-                                .sound = *sound};
-    if (whisper->has_guards && whisper->tokenizer && !kz_text_is_believable(&verdict)) {
-        forget_text(whisper);
-    }
-    return KAZEIA_OK;
+    return write_text(whisper);
 }
 
-static size_t first_allowed(const kz_languages *languages) {
-    size_t i = 0;
-    while (!languages->is_allowed[i]) {
-        i++;
-    }
-    return i;
+static kz_sound measure(const kz_whisper *whisper, size_t sample_count) {
+    return kz_sound_measure(whisper->samples, sample_count, whisper->mel_rows,
+                            kz_mel_channel_count(whisper->mel));
+}
+
+static bool is_believable(const kz_whisper *whisper, const kz_sound *sound, const kz_heard *heard) {
+    const kz_verdict verdict = {.text = whisper->text.bytes,
+                                .avg_logprob = heard->avg_logprob,
+                                .no_speech_prob = heard->no_speech_prob,
+                                .change_db = sound->change_db};
+    return !whisper->has_guards || !whisper->tokenizer || kz_text_is_believable(&verdict);
+}
+
+// What is said of a window in which nothing was heard: the language only if it was given.
+static const char *silent_language(const kz_languages *languages) {
+    const bool is_given = languages->allowed_count == 1;
+    return is_given ? languages->codes[kz_languages_detect(languages, NULL)] : "";
 }
 
 static kazeia_status hear_window(kz_whisper *whisper, size_t sample_count, kz_heard *heard) {
     const double start_s = (double)whisper->samples_before / KZ_MEL_RATE_HZ;
-    const kz_sound sound = kz_sound_measure(whisper->samples, sample_count);
     *heard = (kz_heard){.start_s = start_s,
                         .end_s = start_s + (double)sample_count / KZ_MEL_RATE_HZ,
-                        .language = whisper->languages.codes[first_allowed(&whisper->languages)]};
+                        .no_speech_prob = 1.0f,
+                        .language = silent_language(&whisper->languages)};
     forget_text(whisper);
-    if (whisper->has_guards && !kz_sound_may_be_speech(&sound, sample_count)) {
-        heard->no_speech_prob = 1.0f;
-    } else {
-        KZ_TRY(hear(whisper, &sound, sample_count, heard));
+    (void)kz_mel_compute(whisper->mel, whisper->samples, sample_count, whisper->mel_rows);
+    const kz_sound sound = measure(whisper, sample_count);
+    if (!whisper->has_guards || kz_sound_may_be_speech(&sound)) {
+        KZ_TRY(hear(whisper, heard));
+        if (!is_believable(whisper, &sound, heard)) {
+            forget_text(whisper);
+            heard->language = silent_language(&whisper->languages);
+        }
     }
     heard->text = whisper->text.bytes;
     heard->tokens = whisper->ids;

@@ -21,11 +21,12 @@ typedef struct kz_whisper_settings {
 // Pointers are valid until the stage's next call.
 typedef struct kz_heard {
     const char *text;
+    // "" when guards are on, nothing was heard and the language was not given.
     const char *language;
     const int32_t *tokens; // text ids, without prompt and end-of-text
     size_t token_count;
-    float avg_logprob; // mean over the tokens, end-of-text included
-    float no_speech_prob;
+    float avg_logprob;     // mean over the tokens, end-of-text included; 0 when nothing was decoded
+    float no_speech_prob;  // 1 when the sound itself could not be speech
     double start_s, end_s; // since creation or reset
 } kz_heard;
 
