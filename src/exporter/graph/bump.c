@@ -50,7 +50,7 @@ kazeia_status kz_bump_take(kz_bump *bump, size_t count, size_t bytes_each, void 
                        bytes_each);
     }
     bytes = (bytes + PIECE_ALIGNMENT - 1) / PIECE_ALIGNMENT * PIECE_ALIGNMENT;
-    if (bytes > bump->capacity - bump->used) {
+    if (!bump->chunks || bytes > bump->capacity - bump->used) {
         KZ_TRY(add_chunk(bump, bytes));
     }
     *out_memory = bump->chunks->bytes + bump->used;

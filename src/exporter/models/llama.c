@@ -53,6 +53,7 @@ typedef struct llama {
     int64_t layers, hidden, mlp, heads, kv_heads, head_dim, rotary, vocabulary, context;
     double theta, epsilon;
     bool is_interleaved;
+    bool is_tied; // the head is the embedding, without a second copy
     uint32_t embedding, head, final_norm, inv_freq;
 } llama;
 
@@ -85,8 +86,19 @@ static kazeia_status require_gguf(const llama *model, const char *key, int64_t m
     return KAZEIA_OK;
 }
 
+static kazeia_status refuse_gguf_scaling(const kz_checkpoint *checkpoint) {
+    const char *scaling = kz_checkpoint_string(checkpoint, "llama.rope.scaling.type");
+    if (scaling && strcmp(scaling, "none") != 0) {
+        return kz_fail(KAZEIA_UNSUPPORTED,
+                       "%s: llama.rope.scaling.type '%s' is not supported; supported: none",
+                       kz_checkpoint_path(checkpoint), scaling);
+    }
+    return KAZEIA_OK;
+}
+
 static kazeia_status read_gguf_shape(llama *model) {
     const kz_checkpoint *checkpoint = model->checkpoint;
+    KZ_TRY(refuse_gguf_scaling(checkpoint));
     KZ_TRY(require_gguf(model, "llama.block_count", LAYER_LIMIT, &model->layers));
     KZ_TRY(require_gguf(model, "llama.embedding_length", 65536, &model->hidden));
     KZ_TRY(require_gguf(model, "llama.feed_forward_length", 65536, &model->mlp));
@@ -107,18 +119,41 @@ static kazeia_status read_gguf_shape(llama *model) {
     }
     model->names = &gguf_names;
     model->is_interleaved = true;
+    model->is_tied = !kz_checkpoint_find(checkpoint, gguf_names.head);
     return KAZEIA_OK;
 }
 
-static kazeia_status refuse_scaled_positions(const json_t *config) {
-    const json_t *scaling = json_object_get(config, "rope_scaling");
+// transformers 5 gathers theta and scaling in "rope_parameters".
+static kazeia_status read_positions(llama *model, const json_t *config) {
+    const json_t *parameters = json_object_get(config, "rope_parameters");
+    const json_t *scaling = parameters ? parameters : json_object_get(config, "rope_scaling");
     const json_t *kind = json_object_get(scaling, "rope_type");
+    kind = kind ? kind : json_object_get(scaling, "type");
     const char *name = json_is_string(kind) ? json_string_value(kind) : "unnamed";
-    if (!json_is_object(scaling) || strcmp(name, "default") == 0) {
-        return KAZEIA_OK;
+    if (json_is_object(scaling) && strcmp(name, "default") != 0) {
+        return kz_fail(KAZEIA_UNSUPPORTED,
+                       "config.json: rope_scaling '%s' is not supported; supported: none", name);
     }
-    return kz_fail(KAZEIA_UNSUPPORTED,
-                   "config.json: rope_scaling '%s' is not supported; supported: none", name);
+    model->theta = kz_config_real(config, "rope_theta", 10000.0);
+    model->theta = kz_config_real(parameters, "rope_theta", model->theta);
+    return KAZEIA_OK;
+}
+
+// What a Llama of other arithmetic says of itself.
+static kazeia_status refuse_variants(const json_t *config) {
+    static const char *const biases[] = {"attention_bias", "mlp_bias"};
+    const char *activation = json_string_value(json_object_get(config, "hidden_act"));
+    for (size_t i = 0; i < sizeof biases / sizeof *biases; i++) {
+        if (json_is_true(json_object_get(config, biases[i]))) {
+            return kz_fail(KAZEIA_UNSUPPORTED, "config.json: '%s' is true, expected false",
+                           biases[i]);
+        }
+    }
+    if (activation && strcmp(activation, "silu") != 0) {
+        return kz_fail(KAZEIA_UNSUPPORTED, "config.json: hidden_act is '%s', expected 'silu'",
+                       activation);
+    }
+    return KAZEIA_OK;
 }
 
 static kazeia_status read_hugging_face_shape(llama *model) {
@@ -129,7 +164,8 @@ static kazeia_status read_hugging_face_shape(llama *model) {
                        kz_checkpoint_path(model->checkpoint));
     }
     const char *file = "config.json";
-    KZ_TRY(refuse_scaled_positions(config));
+    KZ_TRY(refuse_variants(config));
+    KZ_TRY(read_positions(model, config));
     KZ_TRY(kz_config_require(config, file, "num_hidden_layers", 1, LAYER_LIMIT, &model->layers));
     KZ_TRY(kz_config_require(config, file, "hidden_size", 1, 65536, &model->hidden));
     KZ_TRY(kz_config_require(config, file, "intermediate_size", 1, 65536, &model->mlp));
@@ -138,9 +174,9 @@ static kazeia_status read_hugging_face_shape(llama *model) {
     model->kv_heads = kz_config_integer(config, "num_key_value_heads", model->heads);
     model->head_dim = kz_config_integer(config, "head_dim", model->hidden / model->heads);
     model->rotary = model->head_dim;
-    model->theta = kz_config_real(config, "rope_theta", 10000.0);
     model->epsilon = kz_config_real(config, "rms_norm_eps", 1e-6);
     model->names = &hugging_face_names;
+    model->is_tied = json_is_true(json_object_get(config, "tie_word_embeddings"));
     return KAZEIA_OK;
 }
 
@@ -164,10 +200,24 @@ static kazeia_status check_shape(const llama *model) {
     return KAZEIA_OK;
 }
 
+// A tensor left out would make the model wrong without a word.
+static kazeia_status refuse_biases(const kz_checkpoint *checkpoint) {
+    for (size_t i = 0; i < kz_checkpoint_tensor_count(checkpoint); i++) {
+        const char *name = kz_checkpoint_tensor_at(checkpoint, i)->name;
+        const size_t length = strlen(name);
+        if (length > 5 && strcmp(name + length - 5, ".bias") == 0) {
+            return kz_fail(KAZEIA_UNSUPPORTED, "%s: tensor '%s': a Llama has no biases",
+                           kz_checkpoint_path(checkpoint), name);
+        }
+    }
+    return KAZEIA_OK;
+}
+
 static kazeia_status read_shape(llama *model) {
     const bool is_gguf = kz_checkpoint_kind_of(model->checkpoint) == KZ_CHECKPOINT_GGUF;
     KZ_TRY(is_gguf ? read_gguf_shape(model) : read_hugging_face_shape(model));
     KZ_TRY(check_shape(model));
+    KZ_TRY(refuse_biases(model->checkpoint));
     KZ_TRY(kz_model_check_cache(model->checkpoint, model->options->kv, model->head_dim));
     const uint64_t dims[] = {0, (uint64_t)model->hidden};
     const kz_checkpoint_tensor *embedding = NULL;
@@ -261,10 +311,9 @@ static void add_weights(llama *model, llama_layer *layers) {
     const llama_names *names = model->names;
     model->embedding =
         matrix(model, "embedding", 0, model->vocabulary, model->hidden, names->embedding);
-    // A head of its own, or the embedding a second time without a second copy.
-    model->head = kz_checkpoint_find(model->checkpoint, names->head)
-                      ? matrix(model, "head", 0, model->vocabulary, model->hidden, names->head)
-                      : model->embedding;
+    model->head = model->is_tied
+                      ? model->embedding
+                      : matrix(model, "head", 0, model->vocabulary, model->hidden, names->head);
     model->final_norm = norm(model, "norm", 0, names->final_norm);
     model->inv_freq = kz_model_inverse_frequencies(
         model->graph, "inv_freq", model->theta, (uint32_t)model->rotary,

@@ -97,6 +97,24 @@ static kazeia_status read_scalar(const kz_checkpoint *checkpoint, const char *na
     return KAZEIA_OK;
 }
 
+static kazeia_status read_config_heads(kz_checkpoint *checkpoint, kz_whisper_shape *shape) {
+    const char *file = "config.json";
+    const json_t *config = NULL;
+    KZ_TRY(kz_checkpoint_json(checkpoint, file, &config));
+    const char *activation = json_string_value(json_object_get(config, "activation_function"));
+    if (activation && strcmp(activation, "gelu") != 0) {
+        return kz_fail(KAZEIA_UNSUPPORTED, "%s: activation_function is '%s', expected 'gelu'", file,
+                       activation);
+    }
+    if (json_is_true(json_object_get(config, "scale_embedding"))) {
+        return kz_fail(KAZEIA_UNSUPPORTED, "%s: scale_embedding is true, expected false", file);
+    }
+    KZ_TRY(
+        kz_config_require(config, file, "encoder_attention_heads", 1, 1024, &shape->encoder_heads));
+    return kz_config_require(config, file, "decoder_attention_heads", 1, 1024,
+                             &shape->decoder_heads);
+}
+
 static kazeia_status read_heads(kz_checkpoint *checkpoint, kz_whisper_shape *shape) {
     switch (kz_checkpoint_kind_of(checkpoint)) {
     case KZ_CHECKPOINT_CTRANSLATE2:
@@ -106,14 +124,8 @@ static kazeia_status read_heads(kz_checkpoint *checkpoint, kz_whisper_shape *sha
         (void)kz_checkpoint_integer(checkpoint, "n_audio_head", &shape->encoder_heads);
         (void)kz_checkpoint_integer(checkpoint, "n_text_head", &shape->decoder_heads);
         return KAZEIA_OK;
-    default: {
-        const json_t *config = NULL;
-        KZ_TRY(kz_checkpoint_json(checkpoint, "config.json", &config));
-        KZ_TRY(kz_config_require(config, "config.json", "encoder_attention_heads", 1, 1024,
-                                 &shape->encoder_heads));
-        return kz_config_require(config, "config.json", "decoder_attention_heads", 1, 1024,
-                                 &shape->decoder_heads);
-    }
+    default:
+        return read_config_heads(checkpoint, shape);
     }
 }
 

@@ -152,9 +152,28 @@ static kazeia_status apply_recipe(kz_graph *graph, const kz_format_choice *choic
     return KAZEIA_OK;
 }
 
+// A block never reaches from one row into the next.
+static kazeia_status check_blocks(const kz_graph_weight *weight) {
+    const uint32_t block = kz_type_block_elements(weight->type);
+    if (weight->columns % block == 0) {
+        return KAZEIA_OK;
+    }
+    return kz_fail(KAZEIA_BAD_ARGUMENT,
+                   "export: weight '%s' has %llu columns, %s needs a multiple of %u; give it "
+                   "another format by a recipe line '%s = f16'",
+                   weight->name, (unsigned long long)weight->columns, kz_type_name(weight->type),
+                   block, weight->name);
+}
+
 kazeia_status kz_pass_formats(kz_graph *graph, const kz_format_choice *choice) {
     for (size_t i = 0; i < graph->weight_count; i++) {
         KZ_TRY(choose_type(&graph->weights[i], choice));
     }
-    return choice->recipe ? apply_recipe(graph, choice) : KAZEIA_OK;
+    if (choice->recipe) {
+        KZ_TRY(apply_recipe(graph, choice));
+    }
+    for (size_t i = 0; i < graph->weight_count; i++) {
+        KZ_TRY(check_blocks(&graph->weights[i]));
+    }
+    return KAZEIA_OK;
 }

@@ -16,16 +16,11 @@ typedef struct weight_packer {
     void *progress_context;
     uint64_t bytes_done, bytes_total;
     // Work memory for the widest weight.
-    float *floats, *reordered; // [columns, padded]
+    float *floats, *reordered; // [columns]
     uint8_t *row_forms;        // [16] rows
     size_t row_form_stride;
     uint8_t *panel;
 } weight_packer;
-
-static size_t encoded_columns(const kz_graph_weight *weight) {
-    const size_t block = kz_type_block_elements(weight->type);
-    return ((size_t)weight->columns + block - 1) / block * block;
-}
 
 static kazeia_status find_piece(const kz_graph_weight *weight, uint64_t row,
                                 const kz_weight_piece **out_piece, uint64_t *out_row) {
@@ -68,7 +63,6 @@ static kazeia_status decode_row(weight_packer *packer, const kz_graph_weight *we
         reorder_convolution(weight, packer->floats, packer->reordered);
         values = packer->reordered;
     }
-    memset(values + columns, 0, (encoded_columns(weight) - columns) * sizeof(float));
     *out_values = values;
     return KAZEIA_OK;
 }
@@ -88,7 +82,7 @@ static kazeia_status make_row_form(weight_packer *packer, const kz_graph_weight 
     const float *values = NULL;
     KZ_TRY(decode_row(packer, weight, piece, piece_row, &values));
     uint8_t *row_form = packer->row_forms + slot * packer->row_form_stride;
-    if (!kz_quant_encode_row(weight->type, values, encoded_columns(weight), row_form)) {
+    if (!kz_quant_encode_row(weight->type, values, (size_t)weight->columns, row_form)) {
         return kz_fail(KAZEIA_UNSUPPORTED, "export: weight '%s' cannot be written as %s",
                        weight->name, kz_type_name(weight->type));
     }
@@ -116,7 +110,7 @@ static void forget_rows(const weight_packer *packer, const kz_graph_weight *weig
 }
 
 static kazeia_status pack_matrix(weight_packer *packer, const kz_graph_weight *weight) {
-    const size_t columns = encoded_columns(weight);
+    const size_t columns = (size_t)weight->columns;
     const size_t panel_bytes = kz_layout_panel_bytes(weight->type, columns);
     for (uint64_t first = 0; first < weight->rows; first += KZ_PANEL_ROWS) {
         const void *rows[KZ_PANEL_ROWS] = {NULL};
@@ -180,7 +174,7 @@ static kazeia_status pack_rows(weight_packer *packer, const kz_graph_weight *wei
 static kazeia_status measure(weight_packer *packer, size_t *out_columns, size_t *out_panel) {
     for (size_t i = 0; i < packer->graph->weight_count; i++) {
         const kz_graph_weight *weight = &packer->graph->weights[i];
-        const size_t columns = encoded_columns(weight);
+        const size_t columns = (size_t)weight->columns;
         size_t bytes = 0;
         KZ_TRY(kz_layout_tensor_bytes(weight->is_matrix ? KZ_TILE16 : KZ_ROWS, weight->type,
                                       (size_t)weight->rows, (size_t)weight->columns, &bytes));
