@@ -112,7 +112,7 @@ static kazeia_status check_options(cli_run *run) {
         return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT,
                         "--logits needs -o OUT.npy: the file to write");
     }
-    return KAZEIA_OK;
+    return cli_refuse_same_file(options->logits, options->output, &run->failure);
 }
 
 kazeia_status cli_eval(cli_run *run) {

@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "conversation.h"
 #include "exit_codes.h"
+#include "new_file.h"
 #include "output.h"
 #include "timeline.h"
 
@@ -217,8 +218,22 @@ static void cancel_voice(void *voice) {
     kazeia_voice_cancel(voice);
 }
 
+// No recording may be written over, and no output over the other.
+static kazeia_status check_outputs(cli_run *run) {
+    const cli_options *options = &run->options;
+    for (size_t i = 0; i < options->argument_count; i++) {
+        const char *file = options->arguments[i];
+        CLI_TRY(cli_refuse_same_file(file, options->output, &run->failure));
+        CLI_TRY(cli_refuse_same_file(file, options->timeline, &run->failure));
+    }
+    CLI_TRY(cli_refuse_same_file(options->commands, options->output, &run->failure));
+    CLI_TRY(cli_refuse_same_file(options->commands, options->timeline, &run->failure));
+    return cli_refuse_same_file(options->timeline, options->output, &run->failure);
+}
+
 kazeia_status cli_turn(cli_run *run) {
     reciting recital = {.run = run};
+    CLI_TRY(check_outputs(run));
     kazeia_status status = cli_conversation_open(run, &recital.conversation);
     recital.turns = calloc(run->options.argument_count, sizeof *recital.turns);
     if (status == KAZEIA_OK && recital.turns == NULL) {

@@ -14,7 +14,8 @@
 #define FIRST_CAPACITY ((size_t)64 * 1024)
 
 static kazeia_status fail_read(const char *path, int error, cli_sentence *out_sentence) {
-    const bool is_name = error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG;
+    const bool is_name =
+        error == ENOENT || error == ENOTDIR || error == EISDIR || error == ENAMETOOLONG;
     return cli_fail(out_sentence, is_name ? KAZEIA_NOT_FOUND : KAZEIA_IO, "cannot read '%s': %s",
                     path, strerror(error));
 }

@@ -33,6 +33,23 @@ static void apply_mask(int file) {
     (void)fchmod(file, 0666 & ~mask);
 }
 
+kazeia_status cli_refuse_same_file(const char *input, const char *output,
+                                   cli_sentence *out_sentence) {
+    struct stat one, other;
+    if (input == NULL || output == NULL) {
+        return KAZEIA_OK;
+    }
+    const bool is_one_file = stat(input, &one) == 0 && stat(output, &other) == 0 &&
+                             one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+    if (is_one_file || strcmp(input, output) == 0) {
+        return cli_fail(out_sentence, KAZEIA_BAD_ARGUMENT,
+                        "'%s' and the output '%s' are one file; expected another name for the "
+                        "output",
+                        input, output);
+    }
+    return KAZEIA_OK;
+}
+
 kazeia_status cli_new_file_open(const char *path, cli_new_file *out_file,
                                 cli_sentence *out_sentence) {
     struct stat facts;

@@ -25,6 +25,9 @@ kazeia_status cli_new_file_write(cli_new_file *file, const void *bytes, size_t c
                                  cli_sentence *out_sentence);
 // Puts the file in place. Closes it, also on failure.
 kazeia_status cli_new_file_commit(cli_new_file *file, cli_sentence *out_sentence);
+// Fails when the output is that input: writing it would destroy what is read. NULL is no file.
+kazeia_status cli_refuse_same_file(const char *input, const char *output,
+                                   cli_sentence *out_sentence);
 // Closes and leaves nothing; does nothing after commit.
 void cli_new_file_drop(cli_new_file *file);
 

@@ -49,8 +49,9 @@ kazeia_status cli_print_json(json_t *value, cli_sentence *out_sentence) {
 // A report that cannot be written has nowhere else to go: the exit code tells.
 void cli_report(bool is_json, const char *command, const char *file, const char *sentence) {
     if (!is_json) {
+        const bool is_named = file == NULL || strstr(sentence, file) != NULL;
         (void)fprintf(stderr, "kazeia%s%s: %s%s%s\n", command[0] == '\0' ? "" : " ", command,
-                      file == NULL ? "" : file, file == NULL ? "" : ": ", sentence);
+                      is_named ? "" : file, is_named ? "" : ": ", sentence);
         return;
     }
     json_t *line = json_object();

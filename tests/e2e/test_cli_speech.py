@@ -234,6 +234,10 @@ class Speech(program.Program):
         self.assert_fails(2, "wrong.yaml", *ready, "--commands", wrong)
         self.assert_fails(1, "'chat' expected", "turn", "--stt", "listener", "--llm", "listener", "-o",
                           out, VOICE)
+        self.assert_fails(1, "are one file", *ready, "--timeline", out)
+        both = self.folder / "both.wav"
+        write_wave(both, 1)
+        self.assert_fails(1, "are one file", *ready[:-2], both, both)
         self.assertEqual(list(self.folder.glob("refused_turn*")), [])
 
 
