@@ -12,6 +12,7 @@
 
 #define BAR_COLUMNS 24
 #define REDRAW_MS 100.0
+#define LEAST_SHARE 0.02 // below it the time left is a guess
 
 void cli_progress_start(cli_progress *out_progress, bool is_wanted) {
     *out_progress = (cli_progress){
@@ -29,14 +30,17 @@ void cli_progress_show(cli_progress *progress, uint64_t bytes_done, uint64_t byt
     progress->drawn_ms = now_ms;
     const double share = (double)bytes_done / (double)bytes_total;
     const double seconds = (now_ms - progress->start_ms) / 1e3;
-    const double left_s = bytes_done > 0 ? seconds / share - seconds : 0;
+    char left[32] = "";
+    if (share > LEAST_SHARE) {
+        (void)snprintf(left, sizeof left, "  %.0f s left", seconds / share - seconds);
+    }
     char bar[BAR_COLUMNS + 1];
     const size_t full = share < 1 ? (size_t)(share * BAR_COLUMNS) : BAR_COLUMNS;
     memset(bar, '#', full);
     memset(bar + full, '.', BAR_COLUMNS - full);
     bar[BAR_COLUMNS] = '\0';
-    (void)fprintf(stderr, "\r[%s] %3.0f %%  %.0f MB/s  %.0f s left  %-.24s\033[K", bar, share * 100,
-                  seconds > 0 ? (double)bytes_done / 1e6 / seconds : 0, left_s,
+    (void)fprintf(stderr, "\r[%s] %3.0f %%  %.0f MB/s%s  %-.24s\033[K", bar, share * 100,
+                  seconds > 0 ? (double)bytes_done / 1e6 / seconds : 0, left,
                   what == NULL ? "" : what);
 }
 
