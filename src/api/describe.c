@@ -9,21 +9,33 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "listen/whisper.h"
 #include "llm/chat.h"
 
 #define DIM_TEXT_BYTES 256
 
+static kazeia_status plan_chat(kz_program *program, kz_memory_plan *out_plan) {
+    const kz_session_settings settings = kz_chat_session_settings();
+    return kz_session_plan(program, &settings, out_plan);
+}
+
+static const struct {
+    const char *ability;
+    kazeia_status (*plan)(kz_program *program, kz_memory_plan *out_plan);
+} abilities[] = {{"chat", plan_chat}, {"listen", kz_whisper_plan}};
+
 kz_memory_plan kz_describe_memory(kz_program *program) {
-    kz_memory_plan plan = kz_context_plan(program);
     const char *ability = kz_program_string(program, "ability");
-    if (ability && strcmp(ability, "chat") == 0) {
-        const kz_session_settings settings = kz_chat_session_settings();
-        // A chat program whose methods are no token model's has no session beyond its context.
-        if (kz_session_plan(program, &settings, &plan) != KAZEIA_OK) {
-            return kz_context_plan(program);
+    kz_memory_plan plan;
+    for (size_t i = 0; ability && i < sizeof abilities / sizeof *abilities; i++) {
+        if (strcmp(ability, abilities[i].ability) == 0 &&
+            abilities[i].plan(program, &plan) == KAZEIA_OK) {
+            return plan;
         }
     }
-    return plan;
+    // A program without an ability, or without the methods that its ability asks for, has no
+    // session beyond its context.
+    return kz_context_plan(program);
 }
 
 // --- Metadata -----------------------------------------------------------------------------------

@@ -117,43 +117,71 @@ static kazeia_status check_encode(kz_whisper *whisper, int64_t mels) {
     return KAZEIA_OK;
 }
 
+// A session's settings and what they point to.
+typedef struct session_request {
+    kz_session_input inputs[INPUT_COUNT];
+    kz_session_symbol slots;
+    kz_session_settings settings;
+} session_request;
+
+static void request_session(const int32_t *cross_table, int64_t positions,
+                            session_request *out_request) {
+    *out_request = (session_request){
+        .inputs = {[INPUT_CROSS_TABLE] = {"cross_table", cross_table, (size_t)positions},
+                   [INPUT_CROSS_SEQUENCES] = {"cross_sequences", NULL, 0},
+                   [INPUT_CROSS_LAST] = {"cross_last", NULL, 0}},
+        .slots = {"slots", 1},
+        .settings = {.prefill = "decode_prefill",
+                     .step = "decode_step",
+                     .logits = "logits",
+                     .sequences = 1,
+                     .priority = KZ_PRIORITY_LISTEN,
+                     .input_count = INPUT_COUNT,
+                     .symbol_count = 1}};
+    out_request->settings.inputs = out_request->inputs;
+    out_request->settings.symbols = &out_request->slots;
+}
+
+kazeia_status kz_whisper_plan(kz_program *program, kz_memory_plan *out_plan) {
+    static const int32_t unread = 0; // a plan asks for the table's size, not for what it holds
+    session_request request;
+    int64_t positions = 0;
+    KZ_TRY(kz_program_require_integer(program, "listen.positions", KZ_MEL_ROWS / 2, KZ_MEL_ROWS / 2,
+                                      &positions));
+    request_session(&unread, positions, &request);
+    return kz_session_plan(program, &request.settings, out_plan);
+}
+
 static kazeia_status create_session(kz_whisper *whisper, kz_pool *pool, uint64_t memory_limit) {
-    const kz_session_input inputs[INPUT_COUNT] = {
-        [INPUT_CROSS_TABLE] = {"cross_table", whisper->cross_table, (size_t)whisper->positions},
-        [INPUT_CROSS_SEQUENCES] = {"cross_sequences", NULL, 0},
-        [INPUT_CROSS_LAST] = {"cross_last", NULL, 0}};
-    const kz_session_symbol slots = {"slots", 1};
-    const kz_session_settings settings = {.prefill = "decode_prefill",
-                                          .step = "decode_step",
-                                          .logits = "logits",
-                                          .sequences = 1,
-                                          .priority = KZ_PRIORITY_LISTEN,
-                                          .memory_limit = memory_limit,
-                                          .inputs = inputs,
-                                          .input_count = INPUT_COUNT,
-                                          .symbols = &slots,
-                                          .symbol_count = 1};
-    KZ_TRY(kz_session_create(whisper->program, pool, &settings, &whisper->allocator,
+    session_request request;
+    request_session(whisper->cross_table, whisper->positions, &request);
+    request.settings.memory_limit = memory_limit;
+    KZ_TRY(kz_session_create(whisper->program, pool, &request.settings, &whisper->allocator,
                              &whisper->session));
     kz_session_set_input(whisper->session, INPUT_CROSS_LAST, 0, (int32_t)whisper->positions - 1);
     return KAZEIA_OK;
 }
 
-static kazeia_status allocate_buffers(kz_whisper *whisper, int64_t mels, int64_t vocabulary) {
+static kazeia_status allocate_tables(kz_whisper *whisper) {
     const kazeia_allocator *memory = &whisper->allocator;
     KZ_TRY(kz_alloc(memory, (size_t)whisper->positions, sizeof(int32_t), "cross table",
                     (void **)&whisper->cross_table));
     KZ_TRY(kz_alloc(memory, (size_t)whisper->positions, sizeof(int32_t), "cross sequences",
                     (void **)&whisper->cross_zeros));
+    for (int32_t i = 0; i < whisper->positions; i++) {
+        whisper->cross_table[i] = i;
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status allocate_buffers(kz_whisper *whisper, int64_t mels, int64_t vocabulary) {
+    const kazeia_allocator *memory = &whisper->allocator;
     KZ_TRY(kz_alloc(memory, KZ_MEL_ROWS * (size_t)mels, sizeof(float), "mel rows",
                     (void **)&whisper->mel_rows));
     KZ_TRY(kz_alloc(memory, KZ_MEL_SAMPLES + MORE_SAMPLES, sizeof(float), "samples",
                     (void **)&whisper->samples));
     KZ_TRY(kz_alloc(memory, (size_t)vocabulary, sizeof(float), "start logits",
                     (void **)&whisper->start_logits));
-    for (int32_t i = 0; i < whisper->positions; i++) {
-        whisper->cross_table[i] = i;
-    }
     return kz_text_buffer_init(&whisper->text, memory, TEXT_BYTES, TEXT_BYTES);
 }
 
@@ -169,8 +197,10 @@ static kazeia_status fill(kz_whisper *whisper, kz_pool *pool, const kz_whisper_s
     KZ_TRY(kz_languages_init(&whisper->languages, program, settings->languages));
     KZ_TRY(read_tokens(whisper, vocabulary));
     KZ_TRY(check_encode(whisper, mels));
-    KZ_TRY(allocate_buffers(whisper, mels, vocabulary));
+    // The session first: when it is above the limit, that is known before the rest is taken.
+    KZ_TRY(allocate_tables(whisper));
     KZ_TRY(create_session(whisper, pool, settings->memory_limit));
+    KZ_TRY(allocate_buffers(whisper, mels, vocabulary));
     if (kz_session_vocabulary(whisper->session) != vocabulary) {
         return kz_fail(KAZEIA_BAD_FILE, "program: logits of %u tokens, 'model.vocabulary' is %lld",
                        kz_session_vocabulary(whisper->session), (long long)vocabulary);

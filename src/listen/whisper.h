@@ -7,6 +7,7 @@
 #ifndef KZ_LISTEN_WHISPER_H
 #define KZ_LISTEN_WHISPER_H
 
+#include "runtime/context.h"
 #include "runtime/load.h"
 #include "runtime/pool.h"
 
@@ -35,6 +36,8 @@ KAZEIA_MUST_CHECK kazeia_status kz_whisper_create(kz_program *program, kz_pool *
                                                   const kazeia_allocator *allocator,
                                                   kz_whisper **out_whisper);
 void kz_whisper_destroy(kz_whisper *whisper);
+// What the session that kz_whisper_create makes for a program takes.
+KAZEIA_MUST_CHECK kazeia_status kz_whisper_plan(kz_program *program, kz_memory_plan *out_plan);
 
 KAZEIA_MUST_CHECK kazeia_status kz_whisper_feed(kz_whisper *whisper, const float *samples,
                                                 size_t count, size_t *out_taken);
