@@ -6,8 +6,8 @@
 #include "runtime/execute.h"
 
 #define EXACT_TOKENS_PER_CHUNK 1
-#define BULK_TOKENS_PER_CHUNK 64 // query rows that share one pass over keys and values
-#define FULL_TOKENS_PER_CHUNK 96
+#define BULK_TOKENS_PER_CHUNK 128 // query rows that share one packing of keys and values
+#define FULL_TOKENS_PER_CHUNK 128
 #define ROPE_GRAIN_ELEMENTS 16384
 
 // --- Rotation -----------------------------------------------------------------------------------
