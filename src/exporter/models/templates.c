@@ -1,8 +1,11 @@
 // templates.c: a checkpoint's Jinja chat template -> the program's template section.
 //   in   Jinja text
 //   out  role prefixes and suffixes, default system message, generation prompt
-// A template is recognised by its whole text, white space and the default system message apart:
-// one that merely looks alike may mean something else.
+// A template is recognised by its whole text, the default system message apart: one that merely
+// looks alike may mean something else. So that spelling does not matter, the text is first written
+// in one way (jinja_writer): what transformers' settings of Jinja (trim_blocks, lstrip_blocks) take
+// away is taken away, white space in tags goes, members are in brackets, literals that are added
+// to each other are one.
 #include "exporter/models/templates.h"
 
 #include <string.h>
@@ -10,74 +13,199 @@
 #include "format/chat_template.h"
 
 #define SYSTEM_BYTES 4096
+#define JINJA_BYTES_LIMIT ((size_t)1 << 20)
 
-// The texts without white space and without "\n"; HOLE stands for the default system message.
+// In the one way of writing: a quote of a literal; where the default system message stands.
+#define QUOTE '\2'
+#define Q "\2"
 #define HOLE '\1'
+
+#define CHATML_MESSAGES                                                                           \
+    "{{" Q "<|im_start|>" Q "+message[" Q "role" Q "]+" Q "\n" Q "+message[" Q "content" Q "]+" Q \
+    "<|im_end|>\n" Q "}}{%endfor%}"                                                               \
+    "{%if add_generation_prompt%}{{" Q "<|im_start|>assistant\n" Q "}}{%endif%}"
+
 static const char *const chatml_texts[] = {
-    "{%formessageinmessages%}{%ifloop.firstandmessages[0]['role']!='system'%}"
-    "{{'<|im_start|>system\1<|im_end|>'}}{%endif%}"
-    "{{'<|im_start|>'+message['role']+''+message['content']+'<|im_end|>'+''}}{%endfor%}"
-    "{%ifadd_generation_prompt%}{{'<|im_start|>assistant'}}{%endif%}",
-    "{%formessageinmessages%}"
-    "{{'<|im_start|>'+message['role']+''+message['content']+'<|im_end|>'+''}}{%endfor%}"
-    "{%ifadd_generation_prompt%}{{'<|im_start|>assistant'}}{%endif%}",
+    "{%for message in messages%}{%if loop.first and messages[0][" Q "role" Q "]!=" Q "system" Q
+    "%}{{" Q "<|im_start|>system\n\1<|im_end|>\n" Q "}}{%endif%}" CHATML_MESSAGES,
+    "{%for message in messages%}" CHATML_MESSAGES,
 };
 
-// Steps over white space, written out ("\n") or plain.
-static const char *skip_space(const char *text) {
-    for (;;) {
-        if (*text == ' ' || *text == '\n' || *text == '\t' || *text == '\r') {
-            text++;
-        } else if (text[0] == '\\' && text[1] == 'n') {
-            text += 2;
-        } else {
-            return text;
+// --- One way of writing -------------------------------------------------------------------------
+
+typedef struct jinja_writer {
+    const char *text; // what is left
+    char *out;        // room for twice the text
+    size_t used;
+} jinja_writer;
+
+static bool is_space(char c) {
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+static bool is_word(char c) {
+    return c == '_' || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+static void put(jinja_writer *writer, const char *bytes, size_t count) {
+    memcpy(writer->out + writer->used, bytes, count);
+    writer->used += count;
+}
+
+static bool ends_with(const jinja_writer *writer, const char *ending) {
+    const size_t count = strlen(ending);
+    return writer->used >= count && memcmp(writer->out + writer->used - count, ending, count) == 0;
+}
+
+// A literal, line ends that are written out becoming line ends. False when it does not end.
+static bool write_literal(jinja_writer *writer) {
+    const char quote = *writer->text++;
+    if (ends_with(writer, Q "+")) {
+        writer->used -= 2; // goes on with the literal before
+    } else {
+        put(writer, Q, 1);
+    }
+    while (*writer->text && *writer->text != quote) {
+        const bool is_line_end = writer->text[0] == '\\' && writer->text[1] == 'n';
+        if (*writer->text == '\\' && !is_line_end) {
+            return false; // another escape: not read here
         }
+        put(writer, is_line_end ? "\n" : writer->text, 1);
+        writer->text += is_line_end ? 2 : 1;
+    }
+    put(writer, Q, 1);
+    return *writer->text++ == quote;
+}
+
+// ".role" becomes "['role']". False when no such member follows.
+static bool write_member(jinja_writer *writer) {
+    static const char *const members[] = {".role", ".content"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const size_t count = strlen(members[i]);
+        if (strncmp(writer->text, members[i], count) == 0 && !is_word(writer->text[count])) {
+            put(writer, "[" Q, 2);
+            put(writer, members[i] + 1, count - 1);
+            put(writer, Q "]", 2);
+            writer->text += count;
+            return true;
+        }
+    }
+    return false;
+}
+
+// The inside of a tag up to its closing bracket ("%}" or "}}"). False when it does not end.
+static bool write_inside(jinja_writer *writer, const char *closing) {
+    while (*writer->text) {
+        const char *from = writer->text;
+        while (is_space(*writer->text)) {
+            writer->text++;
+        }
+        if (writer->text[0] == '-' && strncmp(writer->text + 1, closing, 2) == 0) {
+            return true;
+        }
+        if (strncmp(writer->text, closing, 2) == 0) {
+            return true;
+        }
+        if (*writer->text == '\'' || *writer->text == '"') {
+            if (!write_literal(writer)) {
+                return false;
+            }
+        } else if (*writer->text && !write_member(writer)) {
+            const bool parts_words = writer->text > from && is_word(*writer->text) &&
+                                     writer->used && is_word(writer->out[writer->used - 1]);
+            put(writer, " ", parts_words);
+            put(writer, writer->text++, 1);
+        }
+    }
+    return false;
+}
+
+// A tag, and the white space behind it that Jinja drops: all of it after "-", one line end after a
+// block.
+static bool write_tag(jinja_writer *writer) {
+    const bool is_block = writer->text[1] == '%';
+    const char *closing = is_block ? "%}" : "}}";
+    put(writer, writer->text, 2);
+    writer->text += writer->text[2] == '-' ? 3 : 2;
+    if (!write_inside(writer, closing)) {
+        return false;
+    }
+    put(writer, closing, 2);
+    const bool drops_all = *writer->text == '-';
+    writer->text += drops_all ? 3 : 2;
+    while (drops_all && is_space(*writer->text)) {
+        writer->text++;
+    }
+    writer->text += !drops_all && is_block && *writer->text == '\n';
+    return true;
+}
+
+// White space in front of a tag that Jinja drops: all of it before "-"; before a block, blanks from
+// the start of the line. Returns how much of it is left.
+static size_t left_before_tag(const char *begin, const char *tag, bool is_line_start) {
+    const char *end = tag;
+    while (tag[2] == '-' && end > begin && is_space(end[-1])) {
+        end--;
+    }
+    if (tag[2] == '-' || tag[1] != '%') {
+        return (size_t)(end - begin);
+    }
+    while (end > begin && (end[-1] == ' ' || end[-1] == '\t')) {
+        end--;
+    }
+    const bool starts_line = end > begin ? end[-1] == '\n' : is_line_start;
+    return (size_t)((starts_line ? end : tag) - begin);
+}
+
+// Writes the whole text in one way; false when it is no sequence of tags as read here.
+static bool write_one_way(jinja_writer *writer) {
+    bool is_line_start = true;
+    for (;;) {
+        const char *tag = writer->text;
+        while (*tag && !(tag[0] == '{' && (tag[1] == '{' || tag[1] == '%'))) {
+            tag++;
+        }
+        if (!*tag) {
+            const size_t count = (size_t)(tag - writer->text); // the last line end is dropped
+            put(writer, writer->text, count - (count && tag[-1] == '\n'));
+            writer->out[writer->used] = '\0';
+            return true;
+        }
+        put(writer, writer->text, left_before_tag(writer->text, tag, is_line_start));
+        writer->text = tag;
+        if (!write_tag(writer)) {
+            return false;
+        }
+        is_line_start = writer->text[-1] == '\n';
     }
 }
 
-// Copies the default system message: up to the next "<|im_end|>", "\n" written out becoming a line
-// end. Returns the place behind it, or NULL.
+// --- Recognition --------------------------------------------------------------------------------
+
+// Copies the default system message: up to the next "<|im_end|>" of the same literal. Returns the
+// place behind it, or NULL.
 static const char *take_system(const char *text, char *out) {
     const char *end = strstr(text, "<|im_end|>");
-    size_t used = 0;
-    text = text[0] == '\\' && text[1] == 'n' ? text + 2 : text + (*text == '\n');
-    if (!end || (size_t)(end - text) >= SYSTEM_BYTES) {
+    if (!end || (size_t)(end - text) >= SYSTEM_BYTES || memchr(text, QUOTE, (size_t)(end - text))) {
         return NULL;
     }
-    while (text < end) {
-        if (text[0] == '\\' && text[1] == 'n') {
-            out[used++] = '\n';
-            text += 2;
-        } else if (*text == '\'' || *text == '\\' || *text == '{') {
-            return NULL; // the string ends here, or holds what we do not read
-        } else {
-            out[used++] = *text++;
-        }
-    }
-    out[used] = '\0';
+    memcpy(out, text, (size_t)(end - text));
+    out[end - text] = '\0';
     return end;
 }
 
-static bool matches(const char *jinja, const char *wanted, char *out_system) {
-    const char *text = skip_space(jinja);
-    while (*wanted) {
+static bool matches(const char *text, const char *wanted, char *out_system) {
+    for (; *wanted; wanted++) {
         if (*wanted == HOLE) {
             text = take_system(text, out_system);
             if (!text) {
                 return false;
             }
-            wanted++;
-            continue;
-        }
-        if (*text != *wanted) {
+        } else if (*text++ != *wanted) {
             return false;
         }
-        wanted++;
-        // Before a hole the line end belongs to the message and is kept.
-        text = *wanted == HOLE ? text + 1 : skip_space(text + 1);
     }
-    return *skip_space(text) == '\0';
+    return *text == '\0';
 }
 
 static kazeia_status write_chatml(const char *system, kz_graph *graph) {
@@ -104,8 +232,16 @@ static kazeia_status write_chatml(const char *system, kz_graph *graph) {
 
 kazeia_status kz_template_compile(const char *jinja, kz_graph *graph) {
     char system[SYSTEM_BYTES] = "";
-    for (size_t i = 0; i < sizeof chatml_texts / sizeof *chatml_texts; i++) {
-        if (matches(jinja, chatml_texts[i], system)) {
+    const size_t count = strlen(jinja);
+    jinja_writer writer = {.text = jinja};
+    bool is_read =
+        count <= JINJA_BYTES_LIMIT && !memchr(jinja, HOLE, count) && !memchr(jinja, QUOTE, count);
+    if (is_read) {
+        KZ_TRY(kz_bump_take(&graph->memory, count + 1, 2, (void **)&writer.out));
+        is_read = write_one_way(&writer);
+    }
+    for (size_t i = 0; is_read && i < sizeof chatml_texts / sizeof *chatml_texts; i++) {
+        if (matches(writer.out, chatml_texts[i], system)) {
             kz_graph_set_string(graph, "chat.template", "chatml");
             return write_chatml(system, graph);
         }
