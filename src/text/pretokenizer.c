@@ -26,7 +26,8 @@
 
 struct kz_pretokenizer {
     kazeia_allocator allocator;
-    bool is_open; // from now on PCRE2 gets no memory
+    bool is_open;     // from now on PCRE2 gets no memory
+    bool has_run_out; // the caller's allocator had none for it
     pcre2_general_context *general;
     pcre2_compile_context *compile;
     pcre2_match_context *match;
@@ -48,7 +49,9 @@ static void *allocate_for_pcre2(size_t bytes, void *context) {
     if (pretokenizer->is_open) {
         return NULL;
     }
-    return pretokenizer->allocator.allocate(pretokenizer->allocator.context, bytes);
+    void *memory = pretokenizer->allocator.allocate(pretokenizer->allocator.context, bytes);
+    pretokenizer->has_run_out = pretokenizer->has_run_out || memory == NULL;
+    return memory;
 }
 
 static void release_for_pcre2(void *memory, void *context) {
@@ -97,10 +100,11 @@ static kazeia_status compile_pattern(kz_pretokenizer *pretokenizer, const char *
     if (compiled == NULL) {
         return fail_compile(index, pattern, code, place);
     }
-    // Where machine code is refused the interpreter does the same work.
-    (void)pcre2_jit_compile(compiled, PCRE2_JIT_COMPLETE);
     pretokenizer->codes[pretokenizer->pattern_count++] = compiled;
-    return KAZEIA_OK;
+    // Where the system refuses machine code the interpreter does the same work; where memory is
+    // missing it would only hide that.
+    (void)pcre2_jit_compile(compiled, PCRE2_JIT_COMPLETE);
+    return pretokenizer->has_run_out ? fail_memory() : KAZEIA_OK;
 }
 
 // Finds the first match in `text` from `from` on; pieces never reach outside `count`.
@@ -116,6 +120,8 @@ static kazeia_status prepare_matching(kz_pretokenizer *pretokenizer) {
         pcre2_jit_stack_create(JIT_STACK_FIRST, JIT_STACK_LIMIT, pretokenizer->general);
     if (pretokenizer->jit_stack != NULL) {
         pcre2_jit_stack_assign(pretokenizer->match, NULL, pretokenizer->jit_stack);
+    } else if (pretokenizer->has_run_out) {
+        return fail_memory();
     }
     pcre2_set_match_limit(pretokenizer->match, FIRST_STEPS);
     for (uint32_t i = 0; i < pretokenizer->pattern_count; i++) {
