@@ -14,6 +14,8 @@
 // Speech in strong noise changes shape by 3 dB or more; below that each missing decibel costs.
 #define WEAK_CHANGE_DB 3.2f
 #define DOUBT_PER_DB 0.625f
+// What was written before is easily written again: echoes make a text look surer than it is.
+#define DOUBT_PER_ECHO 1.0f
 
 // A letter or digit: anything beyond ASCII counts as a letter but general punctuation (U+2000 to
 // U+206F) and musical signs (U+2600 to U+26FF), which stand alone only in invented text.
@@ -33,10 +35,24 @@ static bool has_word(const char *text) {
     return false;
 }
 
+// Share of the pairs of tokens that stand earlier in the text already.
+static float echo_share(const int32_t *tokens, size_t count) {
+    size_t echoes = 0;
+    for (size_t i = 1; i + 1 < count; i++) {
+        size_t k = 0;
+        while (k < i && (tokens[k] != tokens[i] || tokens[k + 1] != tokens[i + 1])) {
+            k++;
+        }
+        echoes += k < i;
+    }
+    return count < 2 ? 0.0f : (float)echoes / (float)(count - 1);
+}
+
 bool kz_text_is_believable(const kz_verdict *verdict) {
     const float missing_db = fmaxf(0.0f, WEAK_CHANGE_DB - verdict->change_db);
-    const float least =
-        DOUBT_SLOPE * verdict->no_speech_prob + DOUBT_OFFSET + DOUBT_PER_DB * missing_db;
+    const float least = DOUBT_SLOPE * verdict->no_speech_prob + DOUBT_OFFSET +
+                        DOUBT_PER_DB * missing_db +
+                        DOUBT_PER_ECHO * echo_share(verdict->tokens, verdict->token_count);
     return has_word(verdict->text) && verdict->avg_logprob >= least;
 }
 

@@ -11,6 +11,8 @@
 
 typedef struct kz_verdict {
     const char *text;
+    const int32_t *tokens; // of the text
+    size_t token_count;
     float avg_logprob;
     float no_speech_prob;
     float change_db; // of the sound (listen/sound.h)

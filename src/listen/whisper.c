@@ -284,23 +284,24 @@ static kazeia_status read_start(kz_whisper *whisper, float *out_no_speech) {
     return KAZEIA_OK;
 }
 
-// Computes the prompt. Where the language is given it goes in one call; where it is to be found,
-// the start token goes alone.
+// Computes the prompt. A given language goes along in one call, where the program takes as many
+// tokens at once; else the start token goes alone and tells the language.
 static kazeia_status start(kz_whisper *whisper, kz_loop *loop, size_t *out_language,
                            float *out_no_speech) {
     const listen_tokens *tokens = &whisper->tokens;
-    const bool is_given = whisper->languages.allowed_count == 1;
+    const bool is_at_once = whisper->languages.allowed_count == 1 &&
+                            kz_session_chunk(whisper->session, PROMPT_TOKENS) == PROMPT_TOKENS;
     int32_t prompt[PROMPT_TOKENS] = {(int32_t)tokens->start, 0, (int32_t)tokens->transcribe,
                                      (int32_t)tokens->no_timestamps};
     kz_session_trim(whisper->session, 0, 0);
-    if (!is_given) {
+    if (!is_at_once) {
         KZ_TRY(kz_session_extend(whisper->session, 0, prompt, 1));
         KZ_TRY(read_start(whisper, out_no_speech));
     }
     // Of one allowed language the logits are not read.
     *out_language = kz_languages_detect(&whisper->languages, whisper->start_logits);
     prompt[1] = (int32_t)whisper->languages.tokens[*out_language];
-    if (!is_given) {
+    if (!is_at_once) {
         return kz_loop_start(loop, prompt + 1, PROMPT_TOKENS - 1);
     }
     KZ_TRY(kz_loop_start(loop, prompt, PROMPT_TOKENS));
@@ -397,6 +398,8 @@ static kz_sound measure(const kz_whisper *whisper, size_t sample_count) {
 
 static bool is_believable(const kz_whisper *whisper, const kz_sound *sound, const kz_heard *heard) {
     const kz_verdict verdict = {.text = whisper->text.bytes,
+                                .tokens = whisper->ids,
+                                .token_count = whisper->id_count,
                                 .avg_logprob = heard->avg_logprob,
                                 .no_speech_prob = heard->no_speech_prob,
                                 .change_db = sound->change_db};
