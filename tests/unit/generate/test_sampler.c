@@ -175,8 +175,26 @@ static void log_probabilities_sum_to_one(void **state) {
     assert_true(isinf(kz_logits_log_probability(logits, 4, 2)));
 }
 
+// A row as long as a vocabulary, against sums in double.
+static void test_log_probabilities_of_a_long_row(void **state) {
+    (void)state;
+    static float logits[51865];
+    const size_t count = sizeof logits / sizeof *logits;
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        logits[i] = (float)sin((double)i) * 20.0f;
+        sum += exp((double)logits[i] - 20.0);
+    }
+    for (size_t i = 0; i < count; i += 997) {
+        const double right = (double)logits[i] - 20.0 - log(sum);
+        const double found = kz_logits_log_probability(logits, count, (int32_t)i);
+        assert_true(fabs(found - right) < 1e-5);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_log_probabilities_of_a_long_row),
         cmocka_unit_test(probabilities_match_the_golden_ones),
         cmocka_unit_test(greedy_takes_the_lowest_of_equals),
         cmocka_unit_test(logits_without_a_number_are_refused),
