@@ -1,6 +1,6 @@
-// utterance.h: the plain structs that cross the border between abilities.
+// utterance.h: the plain struct that crosses the border between listening and what follows.
 //
-// Declared below both sides, so that neither listen nor llm nor speak includes another.
+// Declared below both sides, so that no ability includes another.
 #ifndef KZ_TEXT_UTTERANCE_H
 #define KZ_TEXT_UTTERANCE_H
 
@@ -15,11 +15,5 @@ typedef struct kz_utterance {
     float avg_logprob; // mean log-probability of the tokens, end-of-text included
     float no_speech_prob;
 } kz_utterance;
-
-// One turn of a conversation, as a chat template sees it.
-typedef struct kz_message {
-    const char *role; // "system", "user" or "assistant"
-    const char *content;
-} kz_message;
 
 #endif
