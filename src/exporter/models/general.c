@@ -81,11 +81,11 @@ static kazeia_status add_name(kz_checkpoint *checkpoint, kz_graph *graph) {
 // The value of "license:" between the two "---" lines; false when there is none.
 static bool find_licence(const char *text, size_t count, char out[WORDS_BYTES]) {
     static const char key[] = "license:";
-    const char *end = text + (count < CARD_BYTES ? count : CARD_BYTES);
-    const char *line = text;
-    if (count < 4 || memcmp(text, "---\n", 4) != 0) {
+    if (count < 4 || memcmp(text, "---\n", 4) != 0) { // a missing card is no text at all
         return false;
     }
+    const char *end = text + (count < CARD_BYTES ? count : CARD_BYTES);
+    const char *line = text;
     for (;;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         line = newline ? newline + 1 : end;
