@@ -12,10 +12,16 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
+#include "base/thread.h"
 #include "counted_malloc.h"
 #include "memory_models.h"
 #include "metered.h"
+
+// Of two threads together. The processor's time, since a busy machine may let a thread wait.
+#define SLOWEST_CANCEL_NS UINT64_C(100000000)
 
 static memory_models models;
 
@@ -191,38 +197,111 @@ static void close_conversation(conversation *talk) {
     close_fixture(&talk->base);
 }
 
-static void take_turns(conversation *talk, const float *speech, size_t count, bool has_commands) {
-    metered *meter = &talk->base.meter;
-    open_conversation(talk, has_commands);
-    metered_restart(meter);
-    for (int i = 0; i < 2; i++) {
-        kazeia_turn turn;
-        assert_int_equal(kazeia_voice_turn(talk->voice, speech, count, take_samples, talk, &turn),
-                         KAZEIA_OK);
-        assert_string_equal(turn.transcript, "Allume la lumière.");
-        assert_int_equal(turn.command.intent != NULL, has_commands);
+static kazeia_status take_turn(conversation *talk, const float *speech, size_t count,
+                               kazeia_turn *out_turn) {
+    return kazeia_voice_turn(talk->voice, speech, count, take_samples, talk, out_turn);
+}
+
+// Opens a conversation with `speech`; false, and why, when this machine cannot hold one.
+static bool begin_talk(conversation *talk, bool has_commands, float **out_speech,
+                       size_t *out_count) {
+    memset(talk, 0, sizeof *talk);
+    open_fixture(&talk->base, models.chat);
+    *out_speech = read_speech(out_count);
+    if (!*out_speech || !has_espeak(talk->base.runtime)) {
+        print_message("%s\n", kazeia_last_error());
+        close_fixture(&talk->base);
+        kazeia_audio_release(*out_speech);
+        return false;
     }
-    assert_int_equal(meter->calls, 0);
-    assert_true(!has_commands || talk->sound > 0);
+    open_conversation(talk, has_commands);
+    metered_restart(&talk->base.meter);
+    return true;
+}
+
+static void end_talk(conversation *talk, float *speech) {
+    assert_int_equal(talk->base.meter.calls, 0);
     close_conversation(talk);
+    kazeia_audio_release(speech);
 }
 
 static void turns_allocate_nothing(void **state) {
     (void)state;
-    size_t count = 0;
-    float *speech = read_speech(&count);
     for (int has_commands = 0; has_commands < 2; has_commands++) {
-        conversation talk = {.sound = 0};
-        open_fixture(&talk.base, models.chat);
-        if (!speech || !has_espeak(talk.base.runtime)) {
-            print_message("%s\n", kazeia_last_error());
-            close_fixture(&talk.base);
-            kazeia_audio_release(speech);
+        conversation talk;
+        float *speech = NULL;
+        size_t count = 0;
+        if (!begin_talk(&talk, has_commands, &speech, &count)) {
             skip();
         }
-        take_turns(&talk, speech, count, has_commands);
+        for (int i = 0; i < 2; i++) {
+            kazeia_turn turn;
+            assert_int_equal(take_turn(&talk, speech, count, &turn), KAZEIA_OK);
+            assert_string_equal(turn.transcript, "Allume la lumière.");
+            assert_int_equal(turn.command.intent != NULL, has_commands);
+        }
+        assert_true(!has_commands || talk.sound > 0);
+        end_talk(&talk, speech);
     }
-    kazeia_audio_release(speech);
+}
+
+static uint64_t processor_ns(void) {
+    struct timespec spent;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+    return (uint64_t)spent.tv_sec * UINT64_C(1000000000) + (uint64_t)spent.tv_nsec;
+}
+
+typedef struct interruption {
+    kazeia_voice *voice;
+    uint64_t after_ns;
+    atomic_bool is_on;
+    uint64_t at_ns; // of the processor's time
+} interruption;
+
+static void interrupt(void *context) {
+    interruption *job = context;
+    const uint64_t start_ns = kz_clock_now_ns();
+    while (!atomic_load(&job->is_on) || kz_clock_now_ns() - start_ns < job->after_ns) {
+        kz_thread_yield();
+    }
+    job->at_ns = processor_ns();
+    kazeia_voice_cancel(job->voice);
+}
+
+// With the real stages, at moments spread over a turn: it ends at once, and the next is whole.
+static void interrupted_turns_leave_all_ready(void **state) {
+    (void)state;
+    conversation talk;
+    float *speech = NULL;
+    size_t count = 0, cancelled = 0;
+    kazeia_turn turn;
+    if (!begin_talk(&talk, false, &speech, &count)) {
+        skip();
+    }
+    uint64_t turn_ns = kz_clock_now_ns();
+    assert_int_equal(take_turn(&talk, speech, count, &turn), KAZEIA_OK);
+    turn_ns = kz_clock_now_ns() - turn_ns;
+    for (uint64_t i = 0; i < 16; i++) {
+        // The words are random and many: the tiny context holds two turns.
+        assert_int_equal(kazeia_stage_reset(talk.base.stage), KAZEIA_OK);
+        interruption job = {.voice = talk.voice, .after_ns = turn_ns * i / 16};
+        kz_thread thread = {.is_running = false};
+        assert_int_equal(kz_thread_start(&thread, interrupt, &job), KAZEIA_OK);
+        atomic_store(&job.is_on, true);
+        const kazeia_status status = take_turn(&talk, speech, count, &turn);
+        const uint64_t end_ns = processor_ns();
+        kz_thread_join(&thread);
+        if (status != KAZEIA_OK) {
+            assert_int_equal(status, KAZEIA_CANCELLED);
+            if (end_ns - job.at_ns >= SLOWEST_CANCEL_NS) {
+                fail_msg("cancelled at %d/16: %g ms", (int)i, (double)(end_ns - job.at_ns) / 1e6);
+            }
+            cancelled++;
+        }
+        assert_int_equal(take_turn(&talk, speech, count, &turn), KAZEIA_OK);
+    }
+    assert_true(cancelled > 0);
+    end_talk(&talk, speech);
 }
 
 int main(int argument_count, char **arguments) {
@@ -233,6 +312,7 @@ int main(int argument_count, char **arguments) {
         cmocka_unit_test(generating_allocates_nothing),
         cmocka_unit_test(transcribing_allocates_nothing),
         cmocka_unit_test(turns_allocate_nothing),
+        cmocka_unit_test(interrupted_turns_leave_all_ready),
     };
     if (argument_count != 2) {
         return 2;
