@@ -37,7 +37,7 @@ static kazeia_status add_block(kz_command_arena *arena, size_t bytes) {
                        "command grammar: it needs more than the %zu bytes it may take",
                        arena->limit);
     }
-    void *memory;
+    void *memory = NULL;
     KZ_TRY(kz_alloc(&arena->allocator, 1, sizeof(kz_arena_block) + capacity, "command grammar",
                     &memory));
     kz_arena_block *block = memory;
@@ -67,7 +67,7 @@ kazeia_status kz_command_arena_take(kz_command_arena *arena, size_t count, size_
 
 kazeia_status kz_command_arena_copy(kz_command_arena *arena, kz_text_view text,
                                     const char **out_copy) {
-    void *memory;
+    void *memory = NULL;
     KZ_TRY(kz_command_arena_take(arena, text.count + 1, 1, &memory));
     if (text.count > 0) {
         memcpy(memory, text.bytes, text.count);

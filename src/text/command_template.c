@@ -230,7 +230,7 @@ static kazeia_status make_inline_range(template_parser *p, size_t at, kz_text_vi
 
 static kazeia_status parse_list(template_parser *p, kz_command_node **out_node) {
     const size_t at = p->at;
-    kz_text_view text;
+    kz_text_view text = {NULL, 0};
     KZ_TRY(read_reference(p, '}', &text));
     KZ_TRY(new_node(p, KZ_NODE_LIST, out_node));
     const char *colon = memchr(text.bytes, ':', text.count);
@@ -257,7 +257,7 @@ static kazeia_status parse_list(template_parser *p, kz_command_node **out_node) 
 
 static kazeia_status parse_rule(template_parser *p, kz_command_node **out_node) {
     const size_t at = p->at;
-    kz_text_view name;
+    kz_text_view name = {NULL, 0};
     KZ_TRY(read_reference(p, '>', &name));
     KZ_TRY(new_node(p, KZ_NODE_RULE, out_node));
     (*out_node)->rule = bsearch(&name, p->grammar->rules, p->grammar->rule_count,
