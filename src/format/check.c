@@ -12,7 +12,7 @@
 
 // True when the instruction's operand i is read; the written one is not, but by ROPE, in place.
 static bool is_read(const kz_instruction *instruction, uint32_t i) {
-    return i != kz_written_operand(instruction->op) || instruction->op == KZ_OP_ROPE;
+    return i != kz_op_written_operand(instruction->op) || instruction->op == KZ_OP_ROPE;
 }
 
 // Refuses operands that nothing has written yet, then marks what the instruction writes. A view
@@ -29,7 +29,7 @@ static kazeia_status follow_writes(const kz_check_site *site, uint8_t *is_writte
             return kz_operand_fail(site, i, "a value that an earlier instruction writes");
         }
     }
-    const uint32_t written = kz_written_operand(instruction->op);
+    const uint32_t written = kz_op_written_operand(instruction->op);
     if (written != KZ_NO_VALUE) {
         is_written[kz_value_root(site->method, instruction->operands[written])] = 1;
     }

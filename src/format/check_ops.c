@@ -182,7 +182,7 @@ static const op_rule *const rules[] = {
 #undef KZ_OP
 };
 
-uint32_t kz_written_operand(kz_op op) {
+uint32_t kz_op_written_operand(kz_op op) {
     return rules[op]->written;
 }
 

@@ -53,8 +53,6 @@ typedef struct kz_check_site {
 
 // Types, shapes and attributes of one instruction whose operands are values of the method.
 KAZEIA_MUST_CHECK kazeia_status kz_check_op(const kz_check_site *site);
-// The operand that the op writes; KZ_NO_VALUE for one that writes states only.
-uint32_t kz_written_operand(kz_op op);
 
 // Rules of the ops on states, in a file of their own.
 KAZEIA_MUST_CHECK kazeia_status kz_check_rope(const kz_check_site *site);

@@ -205,6 +205,8 @@ typedef struct kz_op_shape {
 } kz_op_shape;
 // NULL when the number is no op.
 const kz_op_shape *kz_op_find(uint32_t number);
+// Which of its operands an op writes; KZ_NO_VALUE for one that writes states only.
+uint32_t kz_op_written_operand(kz_op op);
 const char *kz_op_name(kz_op op);
 
 const kz_metadata *kz_metadata_find(const kz_program_description *description, const char *key);

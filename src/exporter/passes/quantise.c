@@ -12,8 +12,14 @@ static bool can_write_a8(kz_op op) {
            op == KZ_OP_ACTIVATE || op == KZ_OP_GATE;
 }
 
-static uint32_t last_operand(const kz_instruction *instruction) {
-    return instruction->operands[kz_op_find((uint32_t)instruction->op)->operand_count - 1];
+// The value that an instruction writes, a view's parent for a view; KZ_NO_VALUE for states alone.
+static uint32_t written_value(const kz_graph_method *method, const kz_instruction *instruction) {
+    const uint32_t operand = kz_op_written_operand(instruction->op);
+    if (operand == KZ_NO_VALUE) {
+        return KZ_NO_VALUE;
+    }
+    const uint32_t value = instruction->operands[operand];
+    return method->values[value].kind == KZ_VALUE_VIEW ? method->values[value].index : value;
 }
 
 static bool has_quantised_weight(const kz_graph_method *method, const kz_instruction *instruction) {
@@ -56,7 +62,7 @@ static bool can_become_a8(const kz_graph_method *method, uint32_t value) {
 static bool is_written_between(const kz_graph_method *method, uint32_t value, size_t from,
                                size_t to) {
     for (size_t i = from; i < to; i++) {
-        if (last_operand(&method->instructions[i]) == value) {
+        if (written_value(method, &method->instructions[i]) == value) {
             return true;
         }
     }
