@@ -12,14 +12,16 @@ static bool can_write_a8(kz_op op) {
            op == KZ_OP_ACTIVATE || op == KZ_OP_GATE;
 }
 
-// The value that an instruction writes, a view's parent for a view; KZ_NO_VALUE for states alone.
-static uint32_t written_value(const kz_graph_method *method, const kz_instruction *instruction) {
-    const uint32_t operand = kz_op_written_operand(instruction->op);
-    if (operand == KZ_NO_VALUE) {
-        return KZ_NO_VALUE;
-    }
-    const uint32_t value = instruction->operands[operand];
+// The value in whose memory `value` lies.
+static uint32_t stored_in(const kz_graph_method *method, uint32_t value) {
     return method->values[value].kind == KZ_VALUE_VIEW ? method->values[value].index : value;
+}
+
+static bool writes(const kz_graph_method *method, const kz_instruction *instruction,
+                   uint32_t value) {
+    const uint32_t operand = kz_op_written_operand(instruction->op);
+    return operand != KZ_NO_VALUE &&
+           stored_in(method, instruction->operands[operand]) == stored_in(method, value);
 }
 
 static bool has_quantised_weight(const kz_graph_method *method, const kz_instruction *instruction) {
@@ -62,7 +64,7 @@ static bool can_become_a8(const kz_graph_method *method, uint32_t value) {
 static bool is_written_between(const kz_graph_method *method, uint32_t value, size_t from,
                                size_t to) {
     for (size_t i = from; i < to; i++) {
-        if (written_value(method, &method->instructions[i]) == value) {
+        if (writes(method, &method->instructions[i], value)) {
             return true;
         }
     }
