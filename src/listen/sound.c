@@ -14,6 +14,7 @@
 #define TOP_ROWS 25   // 0.25 s of sound is enough to be a word
 #define LOUD_DB 15.0f // rows within this of the top count as loud
 #define FLOOR_DB (-120.0f)
+#define STRETCH_STEPS 4
 
 #define SILENCE_DB (-70.0f) // a loudest tenth of a second below this holds no word
 #define LEAST_SWING_DB 6.0f
@@ -45,22 +46,26 @@ typedef struct loud_sums {
     size_t count;
 } loud_sums;
 
-static float level_db(const float *samples, size_t count) {
+static double energy_of(const float *samples, size_t count) {
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
-        const double sample = kz_sample_or_silence(samples[i]);
+        const double sample = (double)kz_sample_or_silence(samples[i]);
         sum += sample * sample;
     }
-    return (float)(10.0 * log10(sum / (double)count + 1e-12));
+    return sum;
 }
 
+// RMS of the loudest stretch of 0.1 s, looked for in steps of a quarter of it.
 static float find_loudest_db(const float *samples, size_t count) {
-    const size_t stretch = KZ_SOUND_LEAST_SAMPLES;
-    float loudest = FLOOR_DB;
-    for (size_t first = 0; first + stretch <= count; first += stretch / 4) {
-        loudest = fmaxf(loudest, level_db(samples + first, stretch));
+    const size_t step = KZ_SOUND_LEAST_SAMPLES / STRETCH_STEPS;
+    double steps[STRETCH_STEPS] = {0};
+    double loudest = 0;
+    for (size_t i = 0; (i + 1) * step <= count; i++) {
+        steps[i % STRETCH_STEPS] = energy_of(samples + i * step, step);
+        const double energy = steps[0] + steps[1] + steps[2] + steps[3];
+        loudest = fmax(loudest, i + 1 < STRETCH_STEPS ? 0 : energy);
     }
-    return loudest;
+    return (float)(10.0 * log10(loudest / KZ_SOUND_LEAST_SAMPLES + 1e-12));
 }
 
 // Whisper scales its rows as (log10 power + 4) / 4 (audio/mel.h).
@@ -111,13 +116,24 @@ static void add_loud_row(loud_sums *sums, const row_power *powers, const float *
     sums->count++;
 }
 
-// Visits the rows once, with the powers of SMOOTH_ROWS of them around each.
+static bool is_near_loud(const float *levels, size_t count, size_t row, float least_level) {
+    const size_t half = SMOOTH_ROWS / 2;
+    bool is_near = false;
+    for (size_t r = row < half ? 0 : row - half; r <= row + half && r < count; r++) {
+        is_near = is_near || levels[r] >= least_level;
+    }
+    return is_near;
+}
+
+// Visits the rows once, with the powers of SMOOTH_ROWS of them around each loud one.
 static loud_sums sum_loud_rows(const mel_view *mel, const float *levels, float least_level) {
     const size_t half = SMOOTH_ROWS / 2;
     row_power ring[SMOOTH_ROWS] = {0};
     loud_sums sums = {0};
     for (size_t next = 0; next < mel->count + half; next++) {
-        ring[next % SMOOTH_ROWS] = next < mel->count ? read_row(mel, next) : (row_power){0};
+        if (is_near_loud(levels, mel->count, next, least_level)) {
+            ring[next % SMOOTH_ROWS] = next < mel->count ? read_row(mel, next) : (row_power){0};
+        }
         if (next < half || levels[next - half] < least_level) {
             continue;
         }
