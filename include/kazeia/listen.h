@@ -11,11 +11,11 @@ extern "C" {
 // What was heard in one window (at most 30 s). Pointers are valid until the stage's next call.
 typedef struct kazeia_heard {
     const char *text;      // UTF-8, trimmed; "" when nothing was said
-    const char *language;  // ISO 639-1
+    const char *language;  // ISO 639-1; "" when guards are on, nothing was heard and none was given
     const int32_t *tokens; // text ids, without prompt and end-of-text
     size_t token_count;
-    float avg_logprob; // mean over the tokens, end-of-text included
-    float no_speech_prob;
+    float avg_logprob;     // mean over the tokens, end-of-text included; 0 when nothing was decoded
+    float no_speech_prob;  // 1 when the sound itself cannot be speech
     double start_s, end_s; // the window's place in what was fed since the last reset
 } kazeia_heard;
 
