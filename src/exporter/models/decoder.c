@@ -1,4 +1,4 @@
-// llama.c: Llama and its kin (SmolLM2): RMSNorm, rotary positions, grouped queries, gated MLP.
+// decoder.c: Llama and its kin (SmolLM2): RMSNorm, rotary positions, grouped queries, gated MLP.
 //   in   a GGUF file or a Hugging Face folder of architecture "llama"
 //   out  the graph of docs/abilities.md "chat"
 // GGUF stores q and k rows in an order in which the rotated pairs are neighbours; Hugging Face's
@@ -9,13 +9,13 @@
 #include "exporter/models/language.h"
 #include "exporter/models/model.h"
 
-typedef struct llama_names {
+typedef struct decoder_names {
     const char *embedding, *final_norm, *head;
     const char *attention_norm, *q, *k, *v, *output;
     const char *mlp_norm, *gate, *up, *down;
-} llama_names;
+} decoder_names;
 
-static const llama_names gguf_names = {
+static const decoder_names gguf_names = {
     .embedding = "token_embd.weight",
     .final_norm = "output_norm.weight",
     .head = "output.weight",
@@ -30,7 +30,7 @@ static const llama_names gguf_names = {
     .down = "blk.#.ffn_down.weight",
 };
 
-static const llama_names hugging_face_names = {
+static const decoder_names hugging_face_names = {
     .embedding = "model.embed_tokens.weight",
     .final_norm = "model.norm.weight",
     .head = "lm_head.weight",
@@ -45,19 +45,19 @@ static const llama_names hugging_face_names = {
     .down = "model.layers.#.mlp.down_proj.weight",
 };
 
-typedef struct llama {
+typedef struct decoder {
     kz_checkpoint *checkpoint;
     const kz_model_options *options;
     kz_graph *graph;
-    const llama_names *names;
+    const decoder_names *names;
     int64_t layers, hidden, mlp, heads, kv_heads, head_dim, rotary, vocabulary, context;
     double theta, epsilon;
     bool is_interleaved;
     bool is_tied; // the head is the embedding, without a second copy
     uint32_t embedding, head, final_norm, inv_freq;
-} llama;
+} decoder;
 
-typedef struct llama_layer {
+typedef struct decoder_layer {
     uint32_t attention_norm, mlp_norm;
     uint32_t qkv[3]; // one joined matrix in [0], or three
     bool is_qkv_joined;
@@ -66,13 +66,13 @@ typedef struct llama_layer {
     bool is_gate_up_joined;
     uint32_t down;
     uint32_t keys, values;
-} llama_layer;
+} decoder_layer;
 
 #define LAYER_LIMIT 512
 
 // --- Shape --------------------------------------------------------------------------------------
 
-static kazeia_status require_gguf(const llama *model, const char *key, int64_t maximum,
+static kazeia_status require_gguf(const decoder *model, const char *key, int64_t maximum,
                                   int64_t *out_value) {
     if (!kz_checkpoint_integer(model->checkpoint, key, out_value)) {
         return kz_fail(KAZEIA_BAD_FILE, "%s: no integer '%s'",
@@ -96,7 +96,7 @@ static kazeia_status refuse_gguf_scaling(const kz_checkpoint *checkpoint) {
     return KAZEIA_OK;
 }
 
-static kazeia_status read_gguf_shape(llama *model) {
+static kazeia_status read_gguf_shape(decoder *model) {
     const kz_checkpoint *checkpoint = model->checkpoint;
     KZ_TRY(refuse_gguf_scaling(checkpoint));
     KZ_TRY(require_gguf(model, "llama.block_count", LAYER_LIMIT, &model->layers));
@@ -124,7 +124,7 @@ static kazeia_status read_gguf_shape(llama *model) {
 }
 
 // transformers 5 gathers theta and scaling in "rope_parameters".
-static kazeia_status read_positions(llama *model, const json_t *config) {
+static kazeia_status read_positions(decoder *model, const json_t *config) {
     const json_t *parameters = json_object_get(config, "rope_parameters");
     const json_t *scaling = parameters ? parameters : json_object_get(config, "rope_scaling");
     const json_t *kind = json_object_get(scaling, "rope_type");
@@ -156,7 +156,7 @@ static kazeia_status refuse_variants(const json_t *config) {
     return KAZEIA_OK;
 }
 
-static kazeia_status read_hugging_face_shape(llama *model) {
+static kazeia_status read_hugging_face_shape(decoder *model) {
     const json_t *config = NULL;
     KZ_TRY(kz_checkpoint_json(model->checkpoint, "config.json", &config));
     if (!config) {
@@ -180,7 +180,7 @@ static kazeia_status read_hugging_face_shape(llama *model) {
     return KAZEIA_OK;
 }
 
-static kazeia_status check_shape(const llama *model) {
+static kazeia_status check_shape(const decoder *model) {
     const bool is_sound = model->kv_heads >= 1 && model->kv_heads <= model->heads &&
                           model->heads % model->kv_heads == 0 && model->head_dim >= 2 &&
                           model->head_dim <= 1024 && model->rotary >= 2 && model->rotary % 2 == 0 &&
@@ -213,7 +213,7 @@ static kazeia_status refuse_biases(const kz_checkpoint *checkpoint) {
     return KAZEIA_OK;
 }
 
-static kazeia_status read_shape(llama *model) {
+static kazeia_status read_shape(decoder *model) {
     const bool is_gguf = kz_checkpoint_kind_of(model->checkpoint) == KZ_CHECKPOINT_GGUF;
     KZ_TRY(is_gguf ? read_gguf_shape(model) : read_hugging_face_shape(model));
     KZ_TRY(check_shape(model));
@@ -232,7 +232,7 @@ static kazeia_status read_shape(llama *model) {
 
 // --- Weights and states -------------------------------------------------------------------------
 
-static uint32_t matrix(llama *model, const char *name, uint32_t layer, int64_t rows,
+static uint32_t matrix(decoder *model, const char *name, uint32_t layer, int64_t rows,
                        int64_t columns, const char *source) {
     const char *sources[] = {kz_layer_name(model->graph, source, layer), NULL};
     return kz_model_matrix(model->graph, model->checkpoint,
@@ -240,13 +240,13 @@ static uint32_t matrix(llama *model, const char *name, uint32_t layer, int64_t r
                            (uint64_t)columns, sources);
 }
 
-static uint32_t norm(llama *model, const char *name, uint32_t layer, const char *source) {
+static uint32_t norm(decoder *model, const char *name, uint32_t layer, const char *source) {
     return kz_model_vector(model->graph, model->checkpoint,
                            kz_layer_name(model->graph, name, layer), (uint64_t)model->hidden,
                            kz_layer_name(model->graph, source, layer));
 }
 
-static void add_qkv(llama *model, uint32_t index, llama_layer *layer) {
+static void add_qkv(decoder *model, uint32_t index, decoder_layer *layer) {
     const int64_t q_rows = model->heads * model->head_dim;
     const int64_t kv_rows = model->kv_heads * model->head_dim;
     const char *sources[] = {kz_layer_name(model->graph, model->names->q, index),
@@ -268,7 +268,7 @@ static void add_qkv(llama *model, uint32_t index, llama_layer *layer) {
         matrix(model, "layers.#.attention.v", index, kv_rows, model->hidden, model->names->v);
 }
 
-static void add_gate_up(llama *model, uint32_t index, llama_layer *layer) {
+static void add_gate_up(decoder *model, uint32_t index, decoder_layer *layer) {
     const char *sources[] = {kz_layer_name(model->graph, model->names->gate, index),
                              kz_layer_name(model->graph, model->names->up, index), NULL};
     layer->is_gate_up_joined = kz_model_can_join(model->checkpoint, sources, 2);
@@ -285,7 +285,7 @@ static void add_gate_up(llama *model, uint32_t index, llama_layer *layer) {
         matrix(model, "layers.#.mlp.up", index, model->mlp, model->hidden, model->names->up);
 }
 
-static uint32_t cache(llama *model, const char *name, uint32_t index) {
+static uint32_t cache(decoder *model, const char *name, uint32_t index) {
     return kz_graph_add_state(model->graph,
                               &(kz_state){.name = kz_layer_name(model->graph, name, index),
                                           .type = model->options->kv,
@@ -294,8 +294,8 @@ static uint32_t cache(llama *model, const char *name, uint32_t index) {
                                           .head_dim = (uint32_t)model->head_dim});
 }
 
-static void add_layer(llama *model, uint32_t index, llama_layer *layer) {
-    const llama_names *names = model->names;
+static void add_layer(decoder *model, uint32_t index, decoder_layer *layer) {
+    const decoder_names *names = model->names;
     layer->attention_norm = norm(model, "layers.#.attention.norm", index, names->attention_norm);
     add_qkv(model, index, layer);
     layer->output = matrix(model, "layers.#.attention.output", index, model->hidden,
@@ -307,8 +307,8 @@ static void add_layer(llama *model, uint32_t index, llama_layer *layer) {
     layer->values = cache(model, "value.#", index);
 }
 
-static void add_weights(llama *model, llama_layer *layers) {
-    const llama_names *names = model->names;
+static void add_weights(decoder *model, decoder_layer *layers) {
+    const decoder_names *names = model->names;
     model->embedding =
         matrix(model, "embedding", 0, model->vocabulary, model->hidden, names->embedding);
     model->head = model->is_tied
@@ -331,7 +331,7 @@ typedef struct forward {
     uint32_t x; // the residual stream
 } forward;
 
-static uint32_t project_qkv(const llama *model, const llama_layer *layer, forward *pass,
+static uint32_t project_qkv(const decoder *model, const decoder_layer *layer, forward *pass,
                             uint32_t normed) {
     kz_graph_method *method = pass->method;
     const uint32_t q = (uint32_t)(model->heads * model->head_dim);
@@ -349,7 +349,7 @@ static uint32_t project_qkv(const llama *model, const llama_layer *layer, forwar
     return joined;
 }
 
-static void attend(const llama *model, const llama_layer *layer, forward *pass) {
+static void attend(const decoder *model, const decoder_layer *layer, forward *pass) {
     kz_graph_method *method = pass->method;
     const uint32_t q_columns = (uint32_t)(model->heads * model->head_dim);
     const uint32_t kv_columns = (uint32_t)(model->kv_heads * model->head_dim);
@@ -376,7 +376,7 @@ static void attend(const llama *model, const llama_layer *layer, forward *pass) 
     (void)kz_node_linear(method, attended, layer->output, &output);
 }
 
-static void mix(const llama *model, const llama_layer *layer, forward *pass) {
+static void mix(const decoder *model, const decoder_layer *layer, forward *pass) {
     kz_graph_method *method = pass->method;
     const uint32_t normed =
         kz_node_rms_norm(method, pass->x, layer->mlp_norm, (float)model->epsilon, KZ_NO_VALUE);
@@ -397,7 +397,7 @@ static void mix(const llama *model, const llama_layer *layer, forward *pass) {
     (void)kz_node_linear(method, gated, layer->down, &down);
 }
 
-static void add_forward(const llama *model, const llama_layer *layers, const char *name,
+static void add_forward(const decoder *model, const decoder_layer *layers, const char *name,
                         uint32_t token_limit) {
     kz_graph_method *method = kz_graph_add_method(model->graph, name);
     const kz_language_inputs inputs =
@@ -418,7 +418,7 @@ static void add_forward(const llama *model, const llama_layer *layers, const cha
     (void)kz_node_rms_norm(method, pass.x, model->final_norm, (float)model->epsilon, hidden);
 }
 
-static void add_methods(const llama *model, const llama_layer *layers) {
+static void add_methods(const decoder *model, const decoder_layer *layers) {
     if (model->options->is_hybrid) {
         add_forward(model, layers, "prefill_forward", KZ_LANGUAGE_PREFILL_TOKENS);
     }
@@ -435,10 +435,10 @@ static bool matches(const kz_checkpoint *checkpoint) {
 
 static kazeia_status build(kz_checkpoint *checkpoint, const kz_model_options *options,
                            kz_graph *graph) {
-    llama model = {.checkpoint = checkpoint, .options = options, .graph = graph};
+    decoder model = {.checkpoint = checkpoint, .options = options, .graph = graph};
     KZ_TRY(read_shape(&model));
     KZ_TRY(kz_language_choose_context(options->context, model.context, &model.context));
-    llama_layer *layers = NULL;
+    decoder_layer *layers = NULL;
     KZ_TRY(kz_bump_take(&graph->memory, (size_t)model.layers, sizeof *layers, (void **)&layers));
     kz_language_add_metadata(graph, &(kz_language_metadata){.hidden = model.hidden,
                                                             .vocabulary = model.vocabulary,
