@@ -81,7 +81,9 @@ void kz_graph_set_integers(kz_graph *graph, const char *key, const int64_t *valu
     }
     kz_graph_note(graph, kz_bump_take(&graph->memory, count, sizeof *copy, (void **)&copy));
     if (copy) {
-        memcpy(copy, values, count * sizeof *copy);
+        for (size_t i = 0; i < count; i++) {
+            copy[i] = values[i];
+        }
         entry->integers = copy;
         entry->count = count;
     }
