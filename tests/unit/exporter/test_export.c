@@ -248,7 +248,7 @@ static void int8_caches_need_whole_words(void **state) {
 static void write_shard(const byte_string *whole, size_t part, json_t *map) {
     const uint64_t header_bytes = kz_read_u64(whole->bytes);
     json_t *header = json_loadb((const char *)whole->bytes + 8, (size_t)header_bytes, 0, NULL);
-    const uint8_t *data = whole->bytes + 8 + header_bytes;
+    const uint8_t *tensors = whole->bytes + 8 + header_bytes;
     json_t *own = json_object(), *entry = NULL;
     byte_string bytes = {0}, file = {0};
     const char *name = NULL;
@@ -268,7 +268,7 @@ static void write_shard(const byte_string *whole, size_t part, json_t *map) {
             json_pack("[I, I]", (json_int_t)bytes.count, (json_int_t)(bytes.count + end - begin)));
         json_object_set_new(own, name, copy);
         json_object_set_new(map, name, json_string(file_name));
-        bytes_append(&bytes, data + begin, end - begin);
+        bytes_append(&bytes, tensors + begin, end - begin);
     }
     char *text = json_dumps(own, JSON_COMPACT);
     bytes_u64(&file, strlen(text));

@@ -157,8 +157,8 @@ static void altered_templates_are_unsupported(void **state) {
         // the default system message is an expression
         "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
         "{{ '<|im_start|>system\n' + system + '<|im_end|>\n' }}{% endif %}" SMOLLM2_REST,
-        "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
-        "{{ '<|im_start|>system\nnever closed",
+        ("{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
+         "{{ '<|im_start|>system\nnever closed"),
     };
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
