@@ -95,15 +95,6 @@ static void wrong_settings_are_refused(void **state) {
     assert_int_equal(whole_program(output), 0);
 }
 
-static void unknown_models_are_named(void **state) {
-    kazeia_export_settings settings = settings_of("tests/golden/checkpoint/qwen3-tiny-F32.gguf");
-    (void)state;
-    refuse(&settings, KAZEIA_UNSUPPORTED, "architecture 'qwen3'");
-    refuse(&settings, KAZEIA_UNSUPPORTED, "can be exported: llama, whisper");
-    settings = settings_of("tests/golden/speech/background_noise.wav");
-    refuse(&settings, KAZEIA_UNSUPPORTED, "expected GGUF");
-}
-
 static void outputs_that_cannot_be_are_refused(void **state) {
     kazeia_export_settings settings = settings_of(TINY_LLAMA);
     (void)state;
@@ -230,6 +221,17 @@ static void other_arithmetic_is_refused(void **state) {
         }
     }
     assert_int_equal(whole_program(output), 0);
+}
+
+static void unknown_models_are_named(void **state) {
+    kazeia_export_settings settings = settings_of(folder);
+    (void)state;
+    copy_llama();
+    replace_in_config("\"model_type\": \"llama\"", "\"model_type\": \"strange\"");
+    refuse(&settings, KAZEIA_UNSUPPORTED, "architecture 'strange'");
+    refuse(&settings, KAZEIA_UNSUPPORTED, "can be exported: llama, ");
+    settings = settings_of("tests/golden/speech/background_noise.wav");
+    refuse(&settings, KAZEIA_UNSUPPORTED, "expected GGUF");
 }
 
 // Heads of 6 elements have no place for their scales.
@@ -500,7 +502,9 @@ static void each_allocation_may_fail(void **state) {
             const kazeia_allocator memory = byte_counter_allocator(&counter, calls);
             settings.allocator = &memory;
             status = kazeia_export(&settings);
-            assert_true(status == KAZEIA_OK || status == KAZEIA_OUT_OF_MEMORY);
+            if (status != KAZEIA_OK && status != KAZEIA_OUT_OF_MEMORY) {
+                fail_msg("%s, allocation %zu: %s", sources[i], calls, kazeia_last_error());
+            }
             assert_int_equal(counter.live_bytes, 0);
             assert_true(calls < 2000);
         }
