@@ -115,6 +115,9 @@ uint32_t kz_node_embed(kz_graph_method *method, uint32_t tokens, uint32_t table,
 uint32_t kz_node_add(kz_graph_method *method, uint32_t a, uint32_t b, uint32_t out);
 uint32_t kz_node_rms_norm(kz_graph_method *method, uint32_t x, uint32_t weight, float epsilon,
                           uint32_t out);
+// Each head of `head_dim` columns by itself. `out` is a value apart from x.
+void kz_node_head_rms_norm(kz_graph_method *method, uint32_t x, uint32_t weight, uint32_t head_dim,
+                           float epsilon, uint32_t out);
 uint32_t kz_node_layer_norm(kz_graph_method *method, uint32_t x, uint32_t weight, uint32_t bias,
                             float epsilon, uint32_t out);
 

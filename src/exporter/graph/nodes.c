@@ -59,6 +59,15 @@ uint32_t kz_node_rms_norm(kz_graph_method *method, uint32_t x, uint32_t weight, 
     return result;
 }
 
+void kz_node_head_rms_norm(kz_graph_method *method, uint32_t x, uint32_t weight, uint32_t head_dim,
+                           float epsilon, uint32_t out) {
+    add_instruction(method,
+                    &(kz_instruction){.op = KZ_OP_HEAD_RMS_NORM,
+                                      .operands = {x, kz_method_weight(method, weight), out},
+                                      .ints = {(int32_t)head_dim},
+                                      .floats = {epsilon}});
+}
+
 uint32_t kz_node_layer_norm(kz_graph_method *method, uint32_t x, uint32_t weight, uint32_t bias,
                             float epsilon, uint32_t out) {
     const uint32_t result = out_or_rows(method, out, x, kz_method_columns_of(method, x));

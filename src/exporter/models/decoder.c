@@ -1,17 +1,20 @@
-// decoder.c: Llama and its kin (SmolLM2): RMSNorm, rotary positions, grouped queries, gated MLP.
-//   in   a GGUF file or a Hugging Face folder of architecture "llama"
+// decoder.c: RMSNorm, rotary positions, grouped queries, gated MLP: the decoder of many families.
+//   in   a GGUF file or a Hugging Face folder, and how the family differs (decoder.h)
 //   out  the graph of docs/abilities.md "chat"
-// GGUF stores q and k rows in an order in which the rotated pairs are neighbours; Hugging Face's
-// are half a head apart. Both are kept as they are and the rotation is told which.
+// Both containers name tensors alike for all these families, so the names stand here once. Where
+// GGUF's q and k rows are in another order than Hugging Face's, both are kept as they are and the
+// rotation is told which.
+#include "exporter/models/decoder.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "exporter/models/language.h"
-#include "exporter/models/model.h"
 
 typedef struct decoder_names {
     const char *embedding, *final_norm, *head;
     const char *attention_norm, *q, *k, *v, *output;
+    const char *q_norm, *k_norm; // where the family has them
     const char *mlp_norm, *gate, *up, *down;
 } decoder_names;
 
@@ -24,6 +27,8 @@ static const decoder_names gguf_names = {
     .k = "blk.#.attn_k.weight",
     .v = "blk.#.attn_v.weight",
     .output = "blk.#.attn_output.weight",
+    .q_norm = "blk.#.attn_q_norm.weight",
+    .k_norm = "blk.#.attn_k_norm.weight",
     .mlp_norm = "blk.#.ffn_norm.weight",
     .gate = "blk.#.ffn_gate.weight",
     .up = "blk.#.ffn_up.weight",
@@ -39,6 +44,8 @@ static const decoder_names hugging_face_names = {
     .k = "model.layers.#.self_attn.k_proj.weight",
     .v = "model.layers.#.self_attn.v_proj.weight",
     .output = "model.layers.#.self_attn.o_proj.weight",
+    .q_norm = "model.layers.#.self_attn.q_norm.weight",
+    .k_norm = "model.layers.#.self_attn.k_norm.weight",
     .mlp_norm = "model.layers.#.post_attention_layernorm.weight",
     .gate = "model.layers.#.mlp.gate_proj.weight",
     .up = "model.layers.#.mlp.up_proj.weight",
@@ -46,6 +53,7 @@ static const decoder_names hugging_face_names = {
 };
 
 typedef struct decoder {
+    const kz_decoder_traits *traits;
     kz_checkpoint *checkpoint;
     const kz_model_options *options;
     kz_graph *graph;
@@ -61,6 +69,7 @@ typedef struct decoder_layer {
     uint32_t attention_norm, mlp_norm;
     uint32_t qkv[3]; // one joined matrix in [0], or three
     bool is_qkv_joined;
+    uint32_t q_norm, k_norm; // where the family has them
     uint32_t output;
     uint32_t gate_up[2];
     bool is_gate_up_joined;
@@ -69,58 +78,74 @@ typedef struct decoder_layer {
 } decoder_layer;
 
 #define LAYER_LIMIT 512
+#define ROTATION_FACTORS "rope_freqs.weight" // in GGUF, by which frequencies are divided
 
 // --- Shape --------------------------------------------------------------------------------------
 
+// "llama.block_count" for "block_count".
+static const char *gguf_key(const decoder *model, const char *key) {
+    return kz_graph_name(model->graph, "%s.%s", model->traits->architecture, key);
+}
+
 static kazeia_status require_gguf(const decoder *model, const char *key, int64_t maximum,
                                   int64_t *out_value) {
-    if (!kz_checkpoint_integer(model->checkpoint, key, out_value)) {
+    const char *name = gguf_key(model, key);
+    KZ_TRY(kz_graph_status(model->graph)); // no memory for the name
+    if (!kz_checkpoint_integer(model->checkpoint, name, out_value)) {
         return kz_fail(KAZEIA_BAD_FILE, "%s: no integer '%s'",
-                       kz_checkpoint_path(model->checkpoint), key);
+                       kz_checkpoint_path(model->checkpoint), name);
     }
     if (*out_value < 1 || *out_value > maximum) {
         return kz_fail(KAZEIA_BAD_FILE, "%s: '%s' is %lld, expected 1 to %lld",
-                       kz_checkpoint_path(model->checkpoint), key, (long long)*out_value,
+                       kz_checkpoint_path(model->checkpoint), name, (long long)*out_value,
                        (long long)maximum);
     }
     return KAZEIA_OK;
 }
 
-static kazeia_status refuse_gguf_scaling(const kz_checkpoint *checkpoint) {
-    const char *scaling = kz_checkpoint_string(checkpoint, "llama.rope.scaling.type");
+static kazeia_status refuse_gguf_scaling(const decoder *model) {
+    const char *key = gguf_key(model, "rope.scaling.type");
+    const char *scaling = kz_checkpoint_string(model->checkpoint, key);
     if (scaling && strcmp(scaling, "none") != 0) {
-        return kz_fail(KAZEIA_UNSUPPORTED,
-                       "%s: llama.rope.scaling.type '%s' is not supported; supported: none",
-                       kz_checkpoint_path(checkpoint), scaling);
+        return kz_fail(KAZEIA_UNSUPPORTED, "%s: %s '%s' is not supported; supported: none",
+                       kz_checkpoint_path(model->checkpoint), key, scaling);
     }
     return KAZEIA_OK;
 }
 
-static kazeia_status read_gguf_shape(decoder *model) {
+// Keys that may be absent, after those that may not.
+static void read_optional_gguf(decoder *model) {
     const kz_checkpoint *checkpoint = model->checkpoint;
-    KZ_TRY(refuse_gguf_scaling(checkpoint));
-    KZ_TRY(require_gguf(model, "llama.block_count", LAYER_LIMIT, &model->layers));
-    KZ_TRY(require_gguf(model, "llama.embedding_length", 65536, &model->hidden));
-    KZ_TRY(require_gguf(model, "llama.feed_forward_length", 65536, &model->mlp));
-    KZ_TRY(require_gguf(model, "llama.attention.head_count", 1024, &model->heads));
-    KZ_TRY(require_gguf(model, "llama.context_length", 1 << 24, &model->context));
     model->kv_heads = model->heads;
-    (void)kz_checkpoint_integer(checkpoint, "llama.attention.head_count_kv", &model->kv_heads);
+    (void)kz_checkpoint_integer(checkpoint, gguf_key(model, "attention.head_count_kv"),
+                                &model->kv_heads);
     model->head_dim = model->hidden / model->heads;
-    (void)kz_checkpoint_integer(checkpoint, "llama.attention.key_length", &model->head_dim);
+    (void)kz_checkpoint_integer(checkpoint, gguf_key(model, "attention.key_length"),
+                                &model->head_dim);
     model->rotary = model->head_dim;
-    (void)kz_checkpoint_integer(checkpoint, "llama.rope.dimension_count", &model->rotary);
+    (void)kz_checkpoint_integer(checkpoint, gguf_key(model, "rope.dimension_count"),
+                                &model->rotary);
     model->theta = 10000.0;
-    (void)kz_checkpoint_real(checkpoint, "llama.rope.freq_base", &model->theta);
-    if (!kz_checkpoint_real(checkpoint, "llama.attention.layer_norm_rms_epsilon",
-                            &model->epsilon)) {
-        return kz_fail(KAZEIA_BAD_FILE, "%s: no 'llama.attention.layer_norm_rms_epsilon'",
-                       kz_checkpoint_path(checkpoint));
+    (void)kz_checkpoint_real(checkpoint, gguf_key(model, "rope.freq_base"), &model->theta);
+}
+
+static kazeia_status read_gguf_shape(decoder *model) {
+    const char *epsilon = gguf_key(model, "attention.layer_norm_rms_epsilon");
+    KZ_TRY(refuse_gguf_scaling(model));
+    KZ_TRY(require_gguf(model, "block_count", LAYER_LIMIT, &model->layers));
+    KZ_TRY(require_gguf(model, "embedding_length", 65536, &model->hidden));
+    KZ_TRY(require_gguf(model, "feed_forward_length", 65536, &model->mlp));
+    KZ_TRY(require_gguf(model, "attention.head_count", 1024, &model->heads));
+    KZ_TRY(require_gguf(model, "context_length", 1 << 24, &model->context));
+    read_optional_gguf(model);
+    if (!kz_checkpoint_real(model->checkpoint, epsilon, &model->epsilon)) {
+        return kz_fail(KAZEIA_BAD_FILE, "%s: no '%s'", kz_checkpoint_path(model->checkpoint),
+                       epsilon);
     }
     model->names = &gguf_names;
-    model->is_interleaved = true;
-    model->is_tied = !kz_checkpoint_find(checkpoint, gguf_names.head);
-    return KAZEIA_OK;
+    model->is_interleaved = model->traits->is_interleaved_in_gguf;
+    model->is_tied = !kz_checkpoint_find(model->checkpoint, gguf_names.head);
+    return kz_graph_status(model->graph);
 }
 
 // transformers 5 gathers theta and scaling in "rope_parameters".
@@ -139,14 +164,14 @@ static kazeia_status read_positions(decoder *model, const json_t *config) {
     return KAZEIA_OK;
 }
 
-// What a Llama of other arithmetic says of itself.
+// What a model of other arithmetic says of itself.
 static kazeia_status refuse_variants(const json_t *config) {
-    static const char *const biases[] = {"attention_bias", "mlp_bias"};
+    static const char *const flags[] = {"attention_bias", "mlp_bias", "use_sliding_window"};
     const char *activation = json_string_value(json_object_get(config, "hidden_act"));
-    for (size_t i = 0; i < sizeof biases / sizeof *biases; i++) {
-        if (json_is_true(json_object_get(config, biases[i]))) {
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        if (json_is_true(json_object_get(config, flags[i]))) {
             return kz_fail(KAZEIA_UNSUPPORTED, "config.json: '%s' is true, expected false",
-                           biases[i]);
+                           flags[i]);
         }
     }
     if (activation && strcmp(activation, "silu") != 0) {
@@ -192,23 +217,10 @@ static kazeia_status check_shape(const decoder *model) {
         return kz_fail(
             KAZEIA_BAD_FILE,
             "%s: %lld heads, %lld key heads of %lld (%lld rotated), theta %g, epsilon %g: "
-            "these do not make a Llama",
+            "these do not make %s",
             kz_checkpoint_path(model->checkpoint), (long long)model->heads,
             (long long)model->kv_heads, (long long)model->head_dim, (long long)model->rotary,
-            model->theta, model->epsilon);
-    }
-    return KAZEIA_OK;
-}
-
-// A tensor left out would make the model wrong without a word.
-static kazeia_status refuse_biases(const kz_checkpoint *checkpoint) {
-    for (size_t i = 0; i < kz_checkpoint_tensor_count(checkpoint); i++) {
-        const char *name = kz_checkpoint_tensor_at(checkpoint, i)->name;
-        const size_t length = strlen(name);
-        if (length > 5 && strcmp(name + length - 5, ".bias") == 0) {
-            return kz_fail(KAZEIA_UNSUPPORTED, "%s: tensor '%s': a Llama has no biases",
-                           kz_checkpoint_path(checkpoint), name);
-        }
+            model->theta, model->epsilon, model->traits->title);
     }
     return KAZEIA_OK;
 }
@@ -217,7 +229,6 @@ static kazeia_status read_shape(decoder *model) {
     const bool is_gguf = kz_checkpoint_kind_of(model->checkpoint) == KZ_CHECKPOINT_GGUF;
     KZ_TRY(is_gguf ? read_gguf_shape(model) : read_hugging_face_shape(model));
     KZ_TRY(check_shape(model));
-    KZ_TRY(refuse_biases(model->checkpoint));
     KZ_TRY(kz_model_check_cache(model->checkpoint, model->options->kv, model->head_dim));
     const uint64_t dims[] = {0, (uint64_t)model->hidden};
     const kz_checkpoint_tensor *embedding = NULL;
@@ -240,9 +251,10 @@ static uint32_t matrix(decoder *model, const char *name, uint32_t layer, int64_t
                            (uint64_t)columns, sources);
 }
 
-static uint32_t norm(decoder *model, const char *name, uint32_t layer, const char *source) {
+static uint32_t norm(decoder *model, const char *name, uint32_t layer, int64_t columns,
+                     const char *source) {
     return kz_model_vector(model->graph, model->checkpoint,
-                           kz_layer_name(model->graph, name, layer), (uint64_t)model->hidden,
+                           kz_layer_name(model->graph, name, layer), (uint64_t)columns,
                            kz_layer_name(model->graph, source, layer));
 }
 
@@ -296,11 +308,18 @@ static uint32_t cache(decoder *model, const char *name, uint32_t index) {
 
 static void add_layer(decoder *model, uint32_t index, decoder_layer *layer) {
     const decoder_names *names = model->names;
-    layer->attention_norm = norm(model, "layers.#.attention.norm", index, names->attention_norm);
+    layer->attention_norm =
+        norm(model, "layers.#.attention.norm", index, model->hidden, names->attention_norm);
     add_qkv(model, index, layer);
+    if (model->traits->has_head_norms) {
+        layer->q_norm =
+            norm(model, "layers.#.attention.q_norm", index, model->head_dim, names->q_norm);
+        layer->k_norm =
+            norm(model, "layers.#.attention.k_norm", index, model->head_dim, names->k_norm);
+    }
     layer->output = matrix(model, "layers.#.attention.output", index, model->hidden,
                            model->heads * model->head_dim, names->output);
-    layer->mlp_norm = norm(model, "layers.#.mlp.norm", index, names->mlp_norm);
+    layer->mlp_norm = norm(model, "layers.#.mlp.norm", index, model->hidden, names->mlp_norm);
     add_gate_up(model, index, layer);
     layer->down = matrix(model, "layers.#.mlp.down", index, model->hidden, model->mlp, names->down);
     layer->keys = cache(model, "key.#", index);
@@ -314,13 +333,48 @@ static void add_weights(decoder *model, decoder_layer *layers) {
     model->head = model->is_tied
                       ? model->embedding
                       : matrix(model, "head", 0, model->vocabulary, model->hidden, names->head);
-    model->final_norm = norm(model, "norm", 0, names->final_norm);
+    model->final_norm = norm(model, "norm", 0, model->hidden, names->final_norm);
     model->inv_freq = kz_model_inverse_frequencies(
         model->graph, "inv_freq", model->theta, (uint32_t)model->rotary,
-        kz_checkpoint_find(model->checkpoint, "rope_freqs.weight"));
+        kz_checkpoint_find(model->checkpoint, ROTATION_FACTORS));
     for (uint32_t i = 0; i < model->layers; i++) {
         add_layer(model, i, &layers[i]);
     }
+}
+
+// A tensor that nothing computes with and that is right to leave out.
+static bool may_be_left_out(const decoder *model, const char *name) {
+    static const char frequencies[] = ".rotary_emb.inv_freq"; // computed from theta
+    const size_t length = strlen(name), ending = sizeof frequencies - 1;
+    return strcmp(name, ROTATION_FACTORS) == 0 ||
+           (model->is_tied && strcmp(name, model->names->head) == 0) ||
+           (length > ending && strcmp(name + length - ending, frequencies) == 0);
+}
+
+// A tensor left out (a bias, say) would make the model wrong without a word.
+static kazeia_status refuse_leftovers(const decoder *model) {
+    const kz_graph *graph = model->graph;
+    const size_t count = kz_checkpoint_tensor_count(model->checkpoint);
+    const kz_checkpoint_tensor *first = kz_checkpoint_tensor_at(model->checkpoint, 0);
+    bool *is_used = NULL; // [count]
+    KZ_TRY(kz_bump_take(&model->graph->memory, count, sizeof *is_used, (void **)&is_used));
+    memset(is_used, 0, count * sizeof *is_used);
+    for (size_t i = 0; i < graph->weight_count; i++) {
+        for (uint32_t j = 0; j < graph->weights[i].piece_count; j++) {
+            const kz_checkpoint_tensor *tensor = graph->weights[i].pieces[j].tensor;
+            if (tensor) {
+                is_used[tensor - first] = true;
+            }
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!is_used[i] && !may_be_left_out(model, first[i].name)) {
+            return kz_fail(KAZEIA_UNSUPPORTED, "%s: tensor '%s' has no place in %s",
+                           kz_checkpoint_path(model->checkpoint), first[i].name,
+                           model->traits->title);
+        }
+    }
+    return KAZEIA_OK;
 }
 
 // --- Methods ------------------------------------------------------------------------------------
@@ -349,6 +403,25 @@ static uint32_t project_qkv(const decoder *model, const decoder_layer *layer, fo
     return joined;
 }
 
+// q and k, beside each other: from qkv as they are, or each head normed into rows of their own.
+static uint32_t norm_heads(const decoder *model, const decoder_layer *layer, forward *pass,
+                           uint32_t qkv) {
+    if (!model->traits->has_head_norms) {
+        return qkv;
+    }
+    kz_graph_method *method = pass->method;
+    const uint32_t q = (uint32_t)(model->heads * model->head_dim);
+    const uint32_t kv = (uint32_t)(model->kv_heads * model->head_dim);
+    const uint32_t head_dim = (uint32_t)model->head_dim;
+    const float epsilon = (float)model->epsilon;
+    const uint32_t normed = kz_method_rows(method, kz_method_rows_of(method, qkv), q + kv);
+    kz_node_head_rms_norm(method, kz_method_view(method, qkv, 0, q), layer->q_norm, head_dim,
+                          epsilon, kz_method_view(method, normed, 0, q));
+    kz_node_head_rms_norm(method, kz_method_view(method, qkv, q, kv), layer->k_norm, head_dim,
+                          epsilon, kz_method_view(method, normed, q, kv));
+    return normed;
+}
+
 static void attend(const decoder *model, const decoder_layer *layer, forward *pass) {
     kz_graph_method *method = pass->method;
     const uint32_t q_columns = (uint32_t)(model->heads * model->head_dim);
@@ -356,9 +429,10 @@ static void attend(const decoder *model, const decoder_layer *layer, forward *pa
     const uint32_t normed = kz_node_rms_norm(method, pass->x, layer->attention_norm,
                                              (float)model->epsilon, KZ_NO_VALUE);
     const uint32_t qkv = project_qkv(model, layer, pass, normed);
-    const uint32_t rotated = kz_method_view(method, qkv, 0, q_columns + kv_columns);
-    const uint32_t q = kz_method_view(method, qkv, 0, q_columns);
-    const uint32_t k = kz_method_view(method, qkv, q_columns, kv_columns);
+    const uint32_t qk = norm_heads(model, layer, pass, qkv);
+    const uint32_t rotated = kz_method_view(method, qk, 0, q_columns + kv_columns);
+    const uint32_t q = kz_method_view(method, qk, 0, q_columns);
+    const uint32_t k = kz_method_view(method, qk, q_columns, kv_columns);
     const uint32_t v = kz_method_view(method, qkv, q_columns + kv_columns, kv_columns);
     kz_node_rope(method, rotated, pass->positions, model->inv_freq, (uint32_t)model->head_dim,
                  (uint32_t)model->rotary, model->is_interleaved);
@@ -427,15 +501,16 @@ static void add_methods(const decoder *model, const decoder_layer *layers) {
                            (uint32_t)model->vocabulary);
 }
 
-static bool matches(const kz_checkpoint *checkpoint) {
+bool kz_decoder_matches(const kz_decoder_traits *traits, const kz_checkpoint *checkpoint) {
     const kz_checkpoint_kind kind = kz_checkpoint_kind_of(checkpoint);
     return (kind == KZ_CHECKPOINT_GGUF || kind == KZ_CHECKPOINT_SAFETENSORS) &&
-           strcmp(kz_checkpoint_architecture(checkpoint), "llama") == 0;
+           strcmp(kz_checkpoint_architecture(checkpoint), traits->architecture) == 0;
 }
 
-static kazeia_status build(kz_checkpoint *checkpoint, const kz_model_options *options,
-                           kz_graph *graph) {
-    decoder model = {.checkpoint = checkpoint, .options = options, .graph = graph};
+kazeia_status kz_decoder_build(const kz_decoder_traits *traits, kz_checkpoint *checkpoint,
+                               const kz_model_options *options, kz_graph *graph) {
+    decoder model = {
+        .traits = traits, .checkpoint = checkpoint, .options = options, .graph = graph};
     KZ_TRY(read_shape(&model));
     KZ_TRY(kz_language_choose_context(options->context, model.context, &model.context));
     decoder_layer *layers = NULL;
@@ -446,8 +521,8 @@ static kazeia_status build(kz_checkpoint *checkpoint, const kz_model_options *op
                                                             .is_hybrid = options->is_hybrid});
     KZ_TRY(kz_language_add_text(checkpoint, graph, (uint32_t)model.vocabulary));
     add_weights(&model, layers);
+    KZ_TRY(kz_graph_status(graph));
+    KZ_TRY(refuse_leftovers(&model));
     add_methods(&model, layers);
     return kz_graph_status(graph);
 }
-
-const kz_model kz_model_llama = {"llama", matches, build};

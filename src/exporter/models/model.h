@@ -64,6 +64,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_config_require(const json_t *object, const ch
                                                   int64_t *out_value);
 
 extern const kz_model kz_model_llama;
+extern const kz_model kz_model_qwen3;
 extern const kz_model kz_model_whisper;
 
 #endif
