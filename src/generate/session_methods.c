@@ -82,12 +82,23 @@ static bool find_role(const char *name, const kz_session_settings *settings, uin
     return false;
 }
 
+// A table is given whole, once for all calls, so its size may not follow what a call binds.
+static bool changes_with_tokens(const kz_value *value, const kz_session_forward *forward) {
+    bool changes = false;
+    for (uint32_t i = 0; i < value->rank; i++) {
+        changes = changes || value->dims[i].scale[forward->token_symbol] != 0;
+    }
+    return changes;
+}
+
 static kazeia_status check_table(const kz_method *method, const kz_value *value, size_t count,
                                  const kz_session_forward *forward) {
-    uint32_t symbols[KZ_SYMBOL_LIMIT];
-    memcpy(symbols, forward->symbols, sizeof symbols);
-    symbols[forward->token_symbol] = forward->token_limit;
-    const uint64_t needed = kz_value_bytes(value, symbols, method->symbol_count) / sizeof(int32_t);
+    if (changes_with_tokens(value, forward)) {
+        return kz_fail(KAZEIA_BAD_FILE, "program: the table '%s' of %s grows with the tokens",
+                       value->name, method->name);
+    }
+    const uint64_t needed =
+        kz_value_bytes(value, forward->symbols, method->symbol_count) / sizeof(int32_t);
     if (count < needed) {
         return kz_fail(KAZEIA_BAD_ARGUMENT,
                        "session: %s reads %llu integers of '%s', %zu are given", method->name,
@@ -101,7 +112,7 @@ static kazeia_status check_row_table(const kz_method *method, const kz_value *va
     uint32_t context = 0;
     const uint64_t height = kz_dim_value(&value->dims[0], forward->symbols, method->symbol_count);
     if (value->rank != 2 || !kz_dim_is_constant(&value->dims[1], &context) || context == 0 ||
-        height != shape->sequences) {
+        changes_with_tokens(value, forward) || height != shape->sequences) {
         return kz_fail(KAZEIA_BAD_FILE,
                        "program: %s has a 'row_table' that is not [sequences]"
                        "[context]",

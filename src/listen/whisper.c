@@ -99,15 +99,30 @@ static kazeia_status read_tokens(kz_whisper *whisper, int64_t vocabulary) {
     return KAZEIA_OK;
 }
 
+// What each call of `encode` binds: frames, slots.
+static const uint32_t encode_symbols[] = {KZ_MEL_ROWS, 1};
+#define ENCODE_SYMBOLS (sizeof encode_symbols / sizeof *encode_symbols)
+
+// Whether the input has exactly the bytes of `count` elements of 4 bytes, which is what a call
+// gives it: every coefficient of its dimensions counts, not only those that the exporter writes.
+static bool reads_all_of(const kz_method *method, uint32_t input, kz_type type, uint64_t count) {
+    const kz_value *value = &method->values[method->inputs[input]];
+    return value->type == type &&
+           kz_value_bytes(value, encode_symbols, ENCODE_SYMBOLS) == 4 * count;
+}
+
 static kazeia_status check_encode(kz_whisper *whisper, int64_t mels) {
     KZ_TRY(kz_program_require_method(whisper->program, "encode", &whisper->encode_method));
     const kz_method *method =
         &kz_program_describe(whisper->program)->methods[whisper->encode_method];
-    const bool is_right = method->input_count == 4 && method->output_count == 0 &&
-                          method->symbol_count == 2 && method->symbols[0].maximum >= KZ_MEL_ROWS &&
-                          method->values[method->inputs[0]].type == KZ_F32 &&
-                          method->values[method->inputs[0]].dims[1].offset == mels &&
-                          method->values[method->inputs[1]].dims[1].offset == whisper->positions;
+    const uint64_t positions = (uint64_t)whisper->positions;
+    const bool is_right =
+        method->input_count == 4 && method->output_count == 0 &&
+        method->symbol_count == ENCODE_SYMBOLS && method->symbols[0].maximum >= encode_symbols[0] &&
+        method->symbols[1].maximum >= encode_symbols[1] &&
+        reads_all_of(method, 0, KZ_F32, KZ_MEL_ROWS * (uint64_t)mels) &&
+        reads_all_of(method, 1, KZ_I32, positions) && reads_all_of(method, 2, KZ_I32, positions) &&
+        reads_all_of(method, 3, KZ_I32, positions);
     if (!is_right) {
         return kz_fail(KAZEIA_BAD_FILE,
                        "program: method 'encode' does not take %u frames of %lld, a cross table of "
@@ -257,11 +272,10 @@ void kz_whisper_destroy(kz_whisper *whisper) {
 // --- One window ---------------------------------------------------------------------------------
 
 static kazeia_status encode(kz_whisper *whisper) {
-    const uint32_t symbols[] = {KZ_MEL_ROWS, 1};
     const void *inputs[] = {whisper->mel_rows, whisper->cross_table, whisper->cross_zeros,
                             whisper->cross_table};
-    return kz_context_run(kz_session_context(whisper->session), whisper->encode_method, symbols,
-                          inputs, NULL);
+    return kz_context_run(kz_session_context(whisper->session), whisper->encode_method,
+                          encode_symbols, inputs, NULL);
 }
 
 static void suppress(void *context, uint32_t step, float *logits, size_t vocabulary) {

@@ -324,6 +324,31 @@ static void other_programs_are_refused(void **state) {
     close_fixture(&f);
 }
 
+// A row table that has more rows the more tokens a call takes would be read beyond its end.
+static void a_row_table_that_grows_is_refused(void **state) {
+    (void)state;
+    tiny_llama llama;
+    kz_program *program = NULL;
+    kz_memory_plan plan;
+    const tiny_llama_shape shape = tiny_llama_shape_default();
+    const kz_session_settings settings = session_settings(1);
+    tiny_llama_init(&llama, &shape);
+    tiny_method *step = llama.builder.methods;
+    while (strcmp(step->method.name, "kv_forward") != 0) {
+        step++;
+    }
+    for (uint32_t i = 0; i < step->method.input_count; i++) {
+        kz_value *value = &step->values[step->inputs[i]];
+        value->dims[0].scale[0] += strcmp(value->name, "row_table") == 0;
+    }
+    tiny_llama_finish(&llama);
+    assert_int_equal(kz_program_open_memory(llama.bytes, llama.count, NULL, &program), KAZEIA_OK);
+    assert_int_equal(kz_session_plan(program, &settings, &plan), KAZEIA_BAD_FILE);
+    assert_non_null(strstr(kazeia_last_error(), "row_table"));
+    kz_program_release(program);
+    tiny_llama_clear(&llama);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_takes_exactly_its_plan),
@@ -334,6 +359,7 @@ int main(void) {
         cmocka_unit_test(the_loop_writes_what_the_reference_would),
         cmocka_unit_test(a_mask_bounds_every_choice),
         cmocka_unit_test(other_programs_are_refused),
+        cmocka_unit_test(a_row_table_that_grows_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

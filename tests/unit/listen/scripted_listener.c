@@ -158,7 +158,7 @@ static void add_metadata(tiny_builder *builder) {
         suppressed_first;
 }
 
-void scripted_listener_open(scripted_listener *listener, int32_t language, const int32_t *tokens,
+void scripted_listener_init(scripted_listener *listener, int32_t language, const int32_t *tokens,
                             size_t count) {
     tiny_builder *builder = &listener->builder;
     tiny_builder_init(builder, 1);
@@ -169,12 +169,21 @@ void scripted_listener_open(scripted_listener *listener, int32_t language, const
     add_decode(builder, "decode_step", script);
     add_logits(builder, head);
     add_metadata(builder);
-    if (tiny_write(builder, &listener->bytes, &listener->count) != KAZEIA_OK ||
+}
+
+void scripted_listener_finish(scripted_listener *listener) {
+    if (tiny_write(&listener->builder, &listener->bytes, &listener->count) != KAZEIA_OK ||
         kz_program_open_memory(listener->bytes, listener->count, NULL, &listener->program) !=
             KAZEIA_OK) {
         fprintf(stderr, "scripted listener: %s\n", kazeia_last_error());
         abort();
     }
+}
+
+void scripted_listener_open(scripted_listener *listener, int32_t language, const int32_t *tokens,
+                            size_t count) {
+    scripted_listener_init(listener, language, tokens, count);
+    scripted_listener_finish(listener);
 }
 
 void scripted_listener_close(scripted_listener *listener) {

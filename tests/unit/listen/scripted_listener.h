@@ -25,10 +25,14 @@ typedef struct scripted_listener {
     kz_program *program;
 } scripted_listener;
 
-// After the start token comes `language`, after the prompt the `count` tokens and the end. The
-// second choice everywhere is token 1. Ends the test program on failure.
+// Ends the test program on failure. After the start token comes `language`, after the prompt the
+// `count` tokens and the end. The second choice everywhere is token 1.
 void scripted_listener_open(scripted_listener *listener, int32_t language, const int32_t *tokens,
                             size_t count);
+// The same in two steps: between them a test may change what the builder holds.
+void scripted_listener_init(scripted_listener *listener, int32_t language, const int32_t *tokens,
+                            size_t count);
+void scripted_listener_finish(scripted_listener *listener);
 void scripted_listener_close(scripted_listener *listener);
 
 #endif

@@ -331,6 +331,38 @@ static void a_cancelled_stage_stops_until_reset(void **state) {
     close_stage(&f);
 }
 
+// --- Programs that are no listeners -------------------------------------------------------------
+
+// Expects a refusal of the script's program when dimension `dim` of input `input` of a method grows
+// by the method's symbol `symbol`: a call would then read more than it is given.
+static void expect_growth_refused(const char *method, uint32_t input, uint32_t dim, uint32_t symbol,
+                                  const char *sentence) {
+    fixture f;
+    memset(&f, 0, sizeof f);
+    scripted_listener_init(&f.listener, SCRIPT_FRENCH, three_tokens, 3);
+    tiny_method *grown = f.listener.builder.methods;
+    while (strcmp(grown->method.name, method) != 0) {
+        grown++;
+    }
+    grown->values[grown->inputs[input]].dims[dim].scale[symbol]++;
+    scripted_listener_finish(&f.listener);
+    assert_int_equal(kz_pool_create(1, NULL, &f.pool), KAZEIA_OK);
+    f.meter.calls_allowed = SIZE_MAX;
+    f.memory = (kazeia_allocator){&f.meter, allocate_metered, release_metered};
+    assert_int_equal(create(&f, "fr", false), KAZEIA_BAD_FILE);
+    assert_non_null(strstr(kazeia_last_error(), sentence));
+    close_stage(&f);
+}
+
+static void inputs_that_grow_are_refused(void **state) {
+    (void)state;
+    expect_growth_refused("encode", 1, 0, 0, "method 'encode' does not take");
+    expect_growth_refused("encode", 1, 0, 1, "method 'encode' does not take");
+    expect_growth_refused("encode", 1, 1, 1, "method 'encode' does not take");
+    expect_growth_refused("decode_step", 3, 0, 0, "'row_table' that is not");
+    expect_growth_refused("decode_prefill", 4, 0, 0, "'cross_table' of decode_prefill grows");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_script_is_heard),
@@ -345,6 +377,7 @@ int main(void) {
         cmocka_unit_test(running_allocates_nothing),
         cmocka_unit_test(failing_allocations_leave_nothing_behind),
         cmocka_unit_test(a_cancelled_stage_stops_until_reset),
+        cmocka_unit_test(inputs_that_grow_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
