@@ -7,7 +7,7 @@
 
 #define EXACT_TOKENS_PER_CHUNK 1
 #define BULK_TOKENS_PER_CHUNK 128 // query rows that share one packing of keys and values
-#define FULL_TOKENS_PER_CHUNK 128
+#define FULL_TOKENS_PER_CHUNK 384
 #define ROPE_GRAIN_ELEMENTS 16384
 
 // --- Rotation -----------------------------------------------------------------------------------
