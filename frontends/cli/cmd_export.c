@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "description.h"
 #include "engine.h"
+#include "new_file.h"
 #include "output.h"
 #include "progress.h"
 
@@ -93,6 +94,7 @@ kazeia_status cli_export(cli_run *run) {
     const double start_ms = cli_now_ms();
     kazeia_program *program = NULL;
     json_t *description = NULL;
+    CLI_TRY(cli_refuse_same_file(run->options.recipe, run->options.output, &run->failure));
     CLI_TRY(export_program(run));
     const double seconds = (cli_now_ms() - start_ms) / 1e3;
     CLI_TRY(cli_checked(run, kazeia_program_open(run->options.output, NULL, &program)));

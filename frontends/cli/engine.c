@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "model_path.h"
+#include "new_file.h"
 
 kazeia_status cli_checked(cli_run *run, kazeia_status status) {
     if (status == KAZEIA_CANCELLED) {
@@ -47,6 +48,8 @@ kazeia_status cli_program_open(cli_run *run, const char *model, const char *abil
     cli_model_path path;
     kazeia_program *program = NULL;
     CLI_TRY(cli_model_path_find(model, &path, &run->failure));
+    CLI_TRY(cli_refuse_same_file(path.text, run->options.output, &run->failure));
+    CLI_TRY(cli_refuse_same_file(path.text, run->options.timeline, &run->failure));
     kazeia_status status = cli_checked(run, kazeia_program_open(path.text, NULL, &program));
     if (status == KAZEIA_OK) {
         status = check_ability(run, path.text, ability, program);

@@ -33,15 +33,32 @@ static void apply_mask(int file) {
     (void)fchmod(file, 0666 & ~mask);
 }
 
+static bool is_same_node(const struct stat *one, const struct stat *other) {
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
+// Whether two paths, whose files need not exist yet, lead to one name in one folder.
+static bool is_same_name(const char *path, const char *other) {
+    char folder[PATH_MAX], other_folder[PATH_MAX], name[PATH_MAX], other_name[PATH_MAX];
+    struct stat facts, other_facts;
+    (void)snprintf(folder, sizeof folder, "%s", path);
+    (void)snprintf(name, sizeof name, "%s", path);
+    (void)snprintf(other_folder, sizeof other_folder, "%s", other);
+    (void)snprintf(other_name, sizeof other_name, "%s", other);
+    return strcmp(basename(name), basename(other_name)) == 0 &&
+           stat(dirname(folder), &facts) == 0 && stat(dirname(other_folder), &other_facts) == 0 &&
+           is_same_node(&facts, &other_facts);
+}
+
 kazeia_status cli_refuse_same_file(const char *input, const char *output,
                                    cli_sentence *out_sentence) {
     struct stat one, other;
     if (input == NULL || output == NULL) {
         return KAZEIA_OK;
     }
-    const bool is_one_file = stat(input, &one) == 0 && stat(output, &other) == 0 &&
-                             one.st_dev == other.st_dev && one.st_ino == other.st_ino;
-    if (is_one_file || strcmp(input, output) == 0) {
+    const bool is_one_file =
+        stat(input, &one) == 0 && stat(output, &other) == 0 && is_same_node(&one, &other);
+    if (is_one_file || is_same_name(input, output)) {
         return cli_fail(out_sentence, KAZEIA_BAD_ARGUMENT,
                         "'%s' and the output '%s' are one file; expected another name for the "
                         "output",

@@ -64,6 +64,10 @@ class Chat(program.Program):
         self.assert_fails(1, "--context is '0'", "export", self.checkpoint, "-o", here, "--context", "0")
         (self.folder / "half.gguf").write_bytes(self.checkpoint.read_bytes()[:200000])
         self.assert_fails(2, "half.gguf", "export", self.folder / "half.gguf", "-o", here)
+        recipe = self.folder / "recipe"
+        recipe.write_text("*norm* = f32\n", encoding="utf-8")
+        self.assert_fails(1, "are one file", "export", self.checkpoint, "--recipe", recipe, "-o", recipe)
+        self.assertEqual(recipe.read_text(encoding="utf-8"), "*norm* = f32\n")
         self.assertEqual(list(self.folder.glob("no.kzp*")), [])
 
     def test_inspect(self):
@@ -190,6 +194,10 @@ class Chat(program.Program):
                           self.folder / "no/where.npy")
         self.assert_fails(1, "no plain file", "eval", "--model", "tiny", "--logits", path, "-o",
                           "/dev/null")
+        model = self.folder / "tiny.kzp"
+        content = model.read_bytes()
+        self.assert_fails(1, "are one file", "eval", "--model", "tiny", "--logits", path, "-o", model)
+        self.assertEqual(model.read_bytes(), content)
         self.assertEqual(list(self.folder.glob("wrong.npy*")), [])
 
     def test_perplexity(self):

@@ -238,7 +238,18 @@ class Speech(program.Program):
         both = self.folder / "both.wav"
         write_wave(both, 1)
         self.assert_fails(1, "are one file", *ready[:-2], both, both)
+        self.assert_fails(1, "are one file", *ready, "--timeline", f"{self.folder}/./{out.name}")
         self.assertEqual(list(self.folder.glob("refused_turn*")), [])
+
+    def test_turn_never_writes_over_its_programs(self):
+        outside = ["turn", "--stt", "listener", "--llm", "talker", VOICE]
+        for name in ("listener.kzp", "talker.kzp"):
+            program = self.folder / name
+            content = program.read_bytes()
+            self.assert_fails(1, "are one file", *outside, "-o", program)
+            self.assert_fails(1, "are one file", *outside, "-o", self.folder / "refused.wav",
+                              "--timeline", program)
+            self.assertEqual(program.read_bytes(), content)
 
 
 if __name__ == "__main__":
