@@ -2,264 +2,48 @@
 //
 // in:  tests/golden/llama
 // out: cmocka's report, and the figures of quantised weights
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "kazeia/chat.h"
+#include "decoder.h"
 #include "parity.h"
 
 #define GOLDEN "tests/golden/llama/"
-#define EXACT 1e-4 // of a row's largest logit: what two float32 engines may differ by
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-static const char *const modes[] = {"hybrid", "kv"};
-static const char *const cpus[] = {"ref", NULL};
-
-typedef struct opened {
-    kazeia_runtime *runtime;
-    kazeia_program *program;
-    kazeia_stage *chat;
-} opened;
-
-static opened open_model(const char *path, const char *cpu) {
-    opened model = {.runtime = parity_runtime(cpu)};
-    CHECK(kazeia_program_open(path, NULL, &model.program));
-    kazeia_chat_settings settings = kazeia_chat_settings_default();
-    settings.is_raw = true;
-    CHECK(kazeia_chat_create(model.runtime, model.program, &settings, &model.chat));
-    return model;
-}
-
-static void close_model(opened *model) {
-    kazeia_stage_destroy(model->chat);
-    kazeia_program_close(model->program);
-    kazeia_runtime_destroy(model->runtime);
-}
-
-typedef struct logits_rows {
-    float *values;
-    size_t first;
-} logits_rows;
-
-static kazeia_status keep_row(void *context, size_t position, const float *logits,
-                              size_t vocabulary_size) {
-    const logits_rows *rows = context;
-    memcpy(rows->values + (position - rows->first) * vocabulary_size, logits,
-           vocabulary_size * sizeof *logits);
-    return KAZEIA_OK;
-}
-
-// Logits of positions first to count - 1; free() them.
-static float *run_logits(const opened *model, const int32_t *ids, size_t count, size_t first,
-                         size_t vocabulary) {
-    logits_rows rows = {calloc((count - first) * vocabulary, sizeof(float)), first};
-    assert_non_null(rows.values);
-    CHECK(kazeia_chat_logits(model->chat, ids, count, first, keep_row, &rows));
-    return rows.values;
-}
-
-static double logits_difference(const opened *model, const char *ids_file, const char *key,
-                                const char *expected_file) {
-    size_t count = 0;
-    json_t *sequences = parity_read_json(ids_file);
-    int32_t *ids = parity_ids(json_object_get(sequences, key), &count);
-    parity_rows expected = parity_read_rows(expected_file);
-    assert_int_equal(expected.rows, count);
-    float *values = run_logits(model, ids, count, 0, expected.columns);
-    const double difference = parity_difference(values, &expected);
-    free(values);
-    free(expected.values);
-    free(ids);
-    json_decref(sequences);
-    return difference;
-}
-
-static size_t top(const float *row, size_t count) {
-    size_t best = 0;
-    for (size_t i = 1; i < count; i++) {
-        best = row[i] > row[best] ? i : best;
+#define FOLDER(variant)                                                                            \
+    {                                                                                              \
+        GOLDEN variant, GOLDEN "expected/ids.json", "64",                                          \
+            GOLDEN "expected/" variant "/logits_64.npy", GOLDEN "expected/" variant "/greedy.json" \
     }
-    return best;
-}
-
-// 32 tokens, each with the highest logit after all before it.
-static void check_greedy(const opened *model, const char *variant, const char *key) {
-    char name[PARITY_PATH_BYTES];
-    size_t count = 0, wanted_count = 0;
-    json_t *sequences = parity_read_json(GOLDEN "expected/ids.json");
-    snprintf(name, sizeof name, GOLDEN "expected/%s/greedy.json", variant);
-    json_t *greedy = parity_read_json(name);
-    const size_t vocabulary = (size_t)json_integer_value(json_object_get(greedy, "vocab_size"));
-    json_t *entry = json_object_get(json_object_get(greedy, "greedy"), key);
-    int32_t *prompt = parity_ids(json_object_get(sequences, key), &count);
-    int32_t *wanted = parity_ids(json_object_get(entry, "ids"), &wanted_count);
-    int32_t *ids = calloc(count + wanted_count, sizeof *ids);
-    assert_non_null(ids);
-    assert_int_equal(wanted_count, 32);
-    memcpy(ids, prompt, count * sizeof *ids);
-    for (size_t i = 0; i < wanted_count; i++) {
-        float *row = run_logits(model, ids, count + i, count + i - 1, vocabulary);
-        ids[count + i] = (int32_t)top(row, vocabulary);
-        assert_int_equal(ids[count + i], wanted[i]);
-        free(row);
-    }
-    free(ids);
-    free(wanted);
-    free(prompt);
-    json_decref(greedy);
-    json_decref(sequences);
-}
-
-// --- Float weights, float cache -----------------------------------------------------------------
-
-static void check_folder(const char *path, const char *variant, const char *cpu) {
-    char expected[PARITY_PATH_BYTES];
-    opened model = open_model(path, cpu);
-    snprintf(expected, sizeof expected, GOLDEN "expected/%s/logits_64.npy", variant);
-    const double difference = logits_difference(&model, GOLDEN "expected/ids.json", "64", expected);
-    print_message("%s, %s: largest difference %.1e\n", variant,
-                  kazeia_runtime_kernel(model.runtime), difference);
-    assert_true(difference <= EXACT);
-    check_greedy(&model, variant, "7");
-    check_greedy(&model, variant, "64");
-    if (strcmp(variant, "f32") == 0) {
-        assert_true(logits_difference(&model, GOLDEN "expected/ids.json", "300",
-                                      GOLDEN "expected/f32/logits_300.npy") <= EXACT);
-    }
-    close_model(&model);
-}
 
 static void folders_give_the_same_logits_and_tokens(void **state) {
-    static const char *const variants[] = {"f32", "bf16"};
+    static const decoder_case cases[] = {
+        FOLDER("f32"),
+        FOLDER("bf16"),
+        {GOLDEN "f32", GOLDEN "expected/ids.json", "300", GOLDEN "expected/f32/logits_300.npy",
+         NULL},
+    };
     (void)state;
-    for (size_t i = 0; i < 4; i++) {
-        char folder[PARITY_PATH_BYTES], source[PARITY_PATH_BYTES], path[PARITY_PATH_BYTES];
-        const char *variant = variants[i / 2];
-        parity_folder_create(folder);
-        snprintf(source, sizeof source, GOLDEN "%s", variant);
-        kazeia_export_settings settings = kazeia_export_settings_default();
-        settings.source = source;
-        settings.weights = "f32";
-        settings.kv = "f32";
-        settings.mode = modes[i % 2];
-        parity_export(&settings, folder, path);
-        for (size_t j = 0; j < 2; j++) {
-            check_folder(path, variant, cpus[j]);
-        }
-        parity_folder_remove(folder);
-    }
+    decoder_check(cases, COUNT_OF(cases));
 }
 
-static void check_gguf(const char *type, const char *mode) {
-    char folder[PARITY_PATH_BYTES], source[PARITY_PATH_BYTES], path[PARITY_PATH_BYTES],
-        expected[PARITY_PATH_BYTES];
-    parity_folder_create(folder);
-    snprintf(source, sizeof source, GOLDEN "gguf/llama-tiny-%s.gguf", type);
-    snprintf(expected, sizeof expected, GOLDEN "gguf/llama-tiny-%s.logits_f32_40.npy", type);
-    kazeia_export_settings settings = kazeia_export_settings_default();
-    settings.source = source;
-    settings.weights = "f32";
-    settings.kv = "f32";
-    settings.mode = mode;
-    parity_export(&settings, folder, path);
-    for (size_t i = 0; i < 2; i++) {
-        opened model = open_model(path, cpus[i]);
-        const double difference = logits_difference(&model, GOLDEN "gguf/ids.json", "40", expected);
-        print_message("gguf %s, %s, %s: largest difference %.1e\n", type, mode,
-                      kazeia_runtime_kernel(model.runtime), difference);
-        assert_true(difference <= EXACT);
-        close_model(&model);
+#define GGUF(type)                                                            \
+    {                                                                         \
+        GOLDEN "gguf/llama-tiny-" type ".gguf", GOLDEN "gguf/ids.json", "40", \
+            GOLDEN "gguf/llama-tiny-" type ".logits_f32_40.npy", NULL         \
     }
-    parity_folder_remove(folder);
-}
 
 static void gguf_files_mean_what_they_dequantise_to(void **state) {
-    static const char *const types[] = {"F32", "F16", "Q8_0", "Q4_0", "Q4_1"};
+    static const decoder_case cases[] = {GGUF("F32"), GGUF("F16"), GGUF("Q8_0"), GGUF("Q4_0"),
+                                         GGUF("Q4_1")};
     (void)state;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        check_gguf(types[i], "hybrid");
-        check_gguf(types[i], "kv");
-    }
+    decoder_check(cases, COUNT_OF(cases));
 }
 
-// --- Quantised weights: teacher-forced ----------------------------------------------------------
-
-typedef struct agreement {
-    double top1, divergence; // share of rows; mean Kullback-Leibler divergence in nats
-} agreement;
-
-static double log_of_sum(const float *row, size_t count) {
-    double sum = 0.0;
-    const double largest = (double)row[top(row, count)];
-    for (size_t i = 0; i < count; i++) {
-        sum += exp((double)row[i] - largest);
-    }
-    return largest + log(sum);
-}
-
-static agreement compare(const float *values, const parity_rows *expected) {
-    agreement result = {0};
-    const size_t columns = expected->columns;
-    for (size_t row = 0; row < expected->rows; row++) {
-        const float *wanted = expected->values + row * columns;
-        const float *found = values + row * columns;
-        const double wanted_norm = log_of_sum(wanted, columns);
-        const double found_norm = log_of_sum(found, columns);
-        result.top1 += top(wanted, columns) == top(found, columns);
-        for (size_t i = 0; i < columns; i++) {
-            const double wanted_log = (double)wanted[i] - wanted_norm;
-            result.divergence += exp(wanted_log) * (wanted_log - (double)found[i] + found_norm);
-        }
-    }
-    result.top1 /= (double)expected->rows;
-    result.divergence /= (double)expected->rows;
-    return result;
-}
-
-typedef struct quantised_case {
-    const char *source, *ids, *key, *expected;
-    const char *weights, *kv;
-    double least_top1, most_divergence;
-} quantised_case;
-
-static void check_quantised(const quantised_case *test) {
-    char folder[PARITY_PATH_BYTES], path[PARITY_PATH_BYTES];
-    size_t count = 0;
-    parity_folder_create(folder);
-    kazeia_export_settings settings = kazeia_export_settings_default();
-    settings.source = test->source;
-    settings.weights = test->weights;
-    settings.kv = test->kv;
-    parity_export(&settings, folder, path);
-    json_t *sequences = parity_read_json(test->ids);
-    int32_t *ids = parity_ids(json_object_get(sequences, test->key), &count);
-    parity_rows expected = parity_read_rows(test->expected);
-    assert_int_equal(expected.rows, count);
-    for (size_t i = 0; i < 2; i++) {
-        opened model = open_model(path, cpus[i]);
-        float *values = run_logits(&model, ids, count, 0, expected.columns);
-        const agreement found = compare(values, &expected);
-        print_message("%s, weights %s, kv %s, %s: top-1 %.3f, KL %.1e\n",
-                      strrchr(test->source, '/') + 1, test->weights, test->kv,
-                      kazeia_runtime_kernel(model.runtime), found.top1, found.divergence);
-        assert_true(found.top1 >= test->least_top1);
-        assert_true(found.divergence <= test->most_divergence);
-        free(values);
-        close_model(&model);
-    }
-    free(expected.values);
-    free(ids);
-    json_decref(sequences);
-    parity_folder_remove(folder);
-}
-
-#define GGUF(type, kv, top1, divergence)                                                      \
+#define KEPT_GGUF(type, kv, top1, divergence)                                                 \
     {                                                                                         \
         GOLDEN "gguf/llama-tiny-" type ".gguf", GOLDEN "gguf/ids.json", "40",                 \
             GOLDEN "gguf/llama-tiny-" type ".logits_f32_40.npy", "keep", kv, top1, divergence \
     }
-#define FOLDER(weights, kv, top1, divergence)                                                \
+#define ROUNDED_FOLDER(weights, kv, top1, divergence)                                        \
     {                                                                                        \
         GOLDEN "f32", GOLDEN "expected/ids.json", "64", GOLDEN "expected/f32/logits_64.npy", \
             weights, kv, top1, divergence                                                    \
@@ -268,17 +52,15 @@ static void check_quantised(const quantised_case *test) {
 // llama.cpp's own distance from these logits: top-1 0.950 to 0.975, KL 3.2e-3 to 3.5e-3 (its
 // activations are rounded too). Random weights are more easily upset than trained ones.
 static void quantised_weights_stay_near(void **state) {
-    static const quantised_case cases[] = {
-        GGUF("F16", "f16", 1.0, 1e-4),    GGUF("Q8_0", "f16", 0.925, 7e-3),
-        GGUF("Q4_0", "f16", 0.925, 7e-3), GGUF("Q4_1", "f16", 0.925, 7e-3),
-        FOLDER("f32", "f16", 1.0, 1e-4),  FOLDER("f32", "int8", 0.95, 7e-3),
-        FOLDER("f16", "f16", 1.0, 1e-4),  FOLDER("bf16", "f16", 0.95, 3e-3),
-        FOLDER("q8", "f16", 0.9, 1.5e-2),
+    static const decoder_quantised cases[] = {
+        KEPT_GGUF("F16", "f16", 1.0, 1e-4),       KEPT_GGUF("Q8_0", "f16", 0.925, 7e-3),
+        KEPT_GGUF("Q4_0", "f16", 0.925, 7e-3),    KEPT_GGUF("Q4_1", "f16", 0.925, 7e-3),
+        ROUNDED_FOLDER("f32", "f16", 1.0, 1e-4),  ROUNDED_FOLDER("f32", "int8", 0.95, 7e-3),
+        ROUNDED_FOLDER("f16", "f16", 1.0, 1e-4),  ROUNDED_FOLDER("bf16", "f16", 0.95, 3e-3),
+        ROUNDED_FOLDER("q8", "f16", 0.9, 1.5e-2),
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        check_quantised(&cases[i]);
-    }
+    decoder_check_quantised(cases, COUNT_OF(cases));
 }
 
 int main(void) {
