@@ -79,6 +79,37 @@ static kazeia_status check_method(const kz_program_description *description,
     return status;
 }
 
+// The runtime keeps cosines and sines for each inv_freq tensor, in KZ_ROTATION_LIMIT places. All
+// methods were checked before, so operand 2 of a ROPE is a weight.
+static kazeia_status check_rotations(const kz_program_description *description) {
+    uint32_t seen[KZ_ROTATION_LIMIT];
+    uint32_t count = 0;
+    for (size_t m = 0; m < description->method_count; m++) {
+        const kz_method *method = &description->methods[m];
+        for (uint32_t i = 0; i < method->instruction_count; i++) {
+            if (method->instructions[i].op != KZ_OP_ROPE) {
+                continue;
+            }
+            const uint32_t tensor = method->values[method->instructions[i].operands[2]].index;
+            uint32_t place = 0;
+            while (place < count && seen[place] != tensor) {
+                place++;
+            }
+            if (place == KZ_ROTATION_LIMIT) {
+                return kz_fail(KAZEIA_BAD_FILE,
+                               "method '%s', instruction %u (rope): '%s' is one inverse frequency "
+                               "tensor more than the %u that a program may have",
+                               method->name, i, description->tensors[tensor].name,
+                               KZ_ROTATION_LIMIT);
+            }
+            if (place == count) {
+                seen[count++] = tensor;
+            }
+        }
+    }
+    return KAZEIA_OK;
+}
+
 kazeia_status kz_check_description(const kz_program_description *description,
                                    const kazeia_allocator *allocator) {
     const kazeia_allocator source = kz_allocator_or_default(allocator);
@@ -93,5 +124,5 @@ kazeia_status kz_check_description(const kz_program_description *description,
             return kz_fail_context(status, "method '%s'", description->methods[i].name);
         }
     }
-    return KAZEIA_OK;
+    return check_rotations(description);
 }

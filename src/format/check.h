@@ -6,18 +6,18 @@
 // smaller).
 //
 // What is checked:
-//   names       UTF-8 without control characters, 1 to 255 bytes, each once (inputs and outputs of
-//   a
-//               method together); metadata strings may be long and hold tabs and line ends
+//   names       UTF-8 without control characters, 1 to 255 bytes, each once (a method's inputs and
+//               outputs together); metadata strings may be long and hold tabs and line ends
 //   tensors     type, layout, extents; bytes are those of the layout; place within the context
 //   states      type, extents, size; i8 heads are a multiple of 4, so that their scales are aligned
 //   symbols     maxima from 1 to 2^20
 //   values      dimensions >= 0 for all symbol values; arena places aligned and within the arena at
 //               the greatest dimensions; views within their parent's columns; inputs and outputs
 //               are listed once each
-//   operands    kinds, types, shapes (dimensions equal as expressions); attributes within their
-//   ranges indices     token limits against embedding rows, row tables' limits against states'
-//   rows,
+//   operands    kinds, types, shapes (dimensions equal as expressions); attributes within ranges;
+//               what a thread's scratch or a context's tables must hold (a8 columns, query heads of
+//               a kv head, inverse frequency tensors of all methods together)
+//   indices     token limits against embedding rows, row tables' limits against states' rows,
 //               sequences' and positions' limits against the row table (its maxima)
 //   order       what is read was written by an earlier instruction; every output is written
 //   memory      what an instruction writes is arena or output and apart from what it reads. The

@@ -44,6 +44,11 @@ kazeia_status kz_expect_rows(const kz_check_site *site, uint32_t i, bool may_be_
         !kz_dim_is_constant(&value->dims[1], out_columns) || *out_columns < 1) {
         return kz_operand_fail(site, i, may_be_a8 ? "f32 or a8 rows" : "f32 rows");
     }
+    // Such a row is made as floats in a thread's scratch before it is quantised.
+    if (value->type == KZ_A8 && *out_columns > KZ_COLUMN_LIMIT) {
+        return kz_fail(KAZEIA_BAD_FILE, "operand %u: a8 rows of %u columns, at most %u expected", i,
+                       *out_columns, KZ_COLUMN_LIMIT);
+    }
     return KAZEIA_OK;
 }
 

@@ -84,6 +84,11 @@ kazeia_status kz_check_attention(const kz_check_site *site) {
     KZ_TRY(kz_expect_int(site, 1, "window", 0, INT32_MAX));
     KZ_TRY(kz_expect_float(site, 0, "scale", -FLT_MAX));
     const uint32_t heads = (uint32_t)site->instruction->ints[0];
+    // Kernels keep a running softmax for each of them in a thread's scratch.
+    if (heads / keys->heads > KZ_HEAD_GROUP_LIMIT) {
+        return kz_fail(KAZEIA_BAD_FILE, "heads is %u for states of %u, at most %u to one expected",
+                       heads, keys->heads, KZ_HEAD_GROUP_LIMIT);
+    }
     if (columns != (uint64_t)heads * keys->head_dim || heads % keys->heads != 0) {
         return kz_operand_fail(site, 0, "heads of the states' size, a multiple of their number");
     }

@@ -14,13 +14,14 @@
 #define KZ_OPERAND_LIMIT 8u
 #define KZ_INT_LIMIT 4u
 #define KZ_FLOAT_LIMIT 2u
-#define KZ_ROTATION_LIMIT 4u    // distinct inv_freq tensors of one program
-#define KZ_COLUMN_LIMIT 65536u  // columns of a value that is made row by row and then quantised
-#define KZ_HEAD_DIM_LIMIT 1024  // elements of one attention head
-#define KZ_KERNEL_LIMIT 65536   // kernel, stride and padding of UNFOLD
-#define KZ_NO_VALUE 0xffffffffu // an absent operand
-#define KZ_PAGE 4096u           // weight contexts start at multiples of this
-#define KZ_ALIGNMENT 64u        // tensors, arena values and states start at multiples of this
+#define KZ_ROTATION_LIMIT 4u      // distinct inv_freq tensors of one program
+#define KZ_COLUMN_LIMIT 65536u    // columns of a KZ_A8 value
+#define KZ_HEAD_DIM_LIMIT 1024    // elements of one attention head
+#define KZ_HEAD_GROUP_LIMIT 1024u // query heads that share one key and value head
+#define KZ_KERNEL_LIMIT 65536     // kernel, stride and padding of UNFOLD
+#define KZ_NO_VALUE 0xffffffffu   // an absent operand
+#define KZ_PAGE 4096u             // weight contexts start at multiples of this
+#define KZ_ALIGNMENT 64u          // tensors, arena values and states start at multiples of this
 
 typedef enum kz_op {
 #define KZ_OP(name, number, text, operands, ints, floats) KZ_OP_##name = number,

@@ -9,6 +9,9 @@
 
 #define ROW_GRAIN_ELEMENTS 16384 // smaller pieces are not worth another thread's wake-up
 
+_Static_assert(KZ_COLUMN_LIMIT * sizeof(float) <= KZ_KERNEL_SCRATCH_BYTES,
+               "a row that is to be quantised fits the scratch");
+
 typedef struct row_job row_job;
 // Makes row `row` of job->out, as f32 at `out`.
 typedef void (*row_maker)(const row_job *job, size_t row, float *out);

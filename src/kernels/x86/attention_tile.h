@@ -35,6 +35,9 @@ typedef struct running_softmax {
     float total;
 } running_softmax;
 
+_Static_assert(KZ_HEAD_GROUP_LIMIT * sizeof(running_softmax) <= KZ_KERNEL_SCRATCH_BYTES,
+               "the scratch holds every query head of a kv head");
+
 // Scores (already scaled, [count], a multiple of 16) become weights; returns the factor that brings
 // older sums to the new maximum.
 static float soften(running_softmax *running, float *scores, size_t count) {

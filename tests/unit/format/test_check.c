@@ -214,6 +214,9 @@ static void operands(void **state) {
     REFUSED("a8 rows for a quantised", OP(0, LINEAR)->operands[0] = OP(0, EMBED)->operands[2]);
     REFUSED("f32 rows for a float weight",
             OP(0, LINEAR)->operands[1] = OP(0, GATE)->operands[0] - 3);
+    REFUSED("a8 rows of 65537 columns", VALUE(1, UNFOLD, 1).type = KZ_A8;
+            VALUE(1, UNFOLD, 1).dims[1] = kz_dim_constant(65537);
+            s.methods[1].arena_bytes = 1u << 24);
     REFUSED("as many columns as operand 0",
             OP(1, LINEAR)->operands[0] = OP(1, ACTIVATE)->operands[1]);
     REFUSED("an f32 weight of 128", OP(0, LINEAR)->operands[2] = OP(0, RMS_NORM)->operands[1]);
@@ -239,6 +242,7 @@ static void heads_and_caches(void **state) {
     REFUSED("the type, heads and head size of operand 1", s.states[1].type = KZ_F32);
     REFUSED("heads is 0", OP(0, ATTENTION)->ints[0] = 0);
     REFUSED("heads of the states' size", OP(0, ATTENTION)->ints[0] = 8);
+    REFUSED("heads is 2050 for states of 2", OP(0, ATTENTION)->ints[0] = 2050);
     REFUSED("window is -1", OP(0, ATTENTION)->ints[1] = -1);
     REFUSED("scale is inf", OP(0, ATTENTION)->floats[0] = INFINITY);
     REFUSED("memory apart", OP(0, ATTENTION)->operands[6] = OP(0, ATTENTION)->operands[0]);
@@ -254,6 +258,36 @@ static void heads_and_caches(void **state) {
     REFUSED("64 columns (not 128)", OP(0, GATE)->operands[1] = OP(0, GATE)->operands[0]);
 }
 
+// Rotates once more by each of `count` further inverse frequency tensors.
+static void add_rotations(sample_program *sample, size_t count) {
+    static const char *const names[] = {"more.0", "more.1", "more.2", "more.3"};
+    kz_method *method = &sample->methods[0];
+    sample_method *parts = &sample->parts[0];
+    const kz_instruction rope = *sample_find(sample, 0, KZ_OP_ROPE, 0);
+    for (size_t i = 0; i < count; i++) {
+        const size_t tensor = sample->description.tensor_count++;
+        sample->tensors[tensor] = sample->tensors[parts->values[rope.operands[2]].index];
+        sample->tensors[tensor].name = names[i];
+        parts->values[method->value_count] =
+            (kz_value){.kind = KZ_VALUE_WEIGHT, .index = (uint32_t)tensor};
+        parts->instructions[method->instruction_count] = rope;
+        parts->instructions[method->instruction_count++].operands[2] = method->value_count++;
+    }
+}
+
+static void rotations_are_few(void **state) {
+    (void)state;
+    sample_program sample;
+    make_checkable(&sample);
+    add_rotations(&sample, 3);
+    if (kz_check_description(&sample.description, NULL) != KAZEIA_OK) {
+        fail_msg("%s", kazeia_last_error());
+    }
+    sample_program_clear(&sample);
+    REFUSED("(rope): 'more.3' is one inverse frequency tensor more than the 4",
+            add_rotations(&s, 4));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sound_descriptions_pass),
@@ -264,6 +298,7 @@ int main(void) {
         cmocka_unit_test(inputs_and_outputs),
         cmocka_unit_test(operands),
         cmocka_unit_test(heads_and_caches),
+        cmocka_unit_test(rotations_are_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
