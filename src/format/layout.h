@@ -1,17 +1,15 @@
 // layout.h: how weights lie in a program file: what the exporter packs and the kernels read.
 //
-// KZ_ROWS     plain row-major elements of F32, F16, BF16, I32: norms, biases, positions, small
-// tables. KZ_TILE16   matrices [rows][columns] that are multiplied: panels of 16 rows, one panel
-// after the
-//             other, the last one padded with zero rows. Within a panel, k ascends:
+// KZ_ROWS     plain row-major elements of F32, F16, BF16, I32: norms, biases, small tables
+// KZ_TILE16   matrices [rows][columns] that are multiplied: panels of 16 rows, one after the other,
+//             the last one padded with zero rows. Within a panel, k ascends:
 //   F32    [k][16] f32
 //   F16    [k][16] f16
 //   BF16   [k/2][16][2] bf16: the pair order of the bf16 dot instructions; k padded to even
 //   Q8_0   records of 64 k: f16 d[2][16], then 16 groups of 64 bytes: group g holds k = 4g..4g+3,
 //          byte 4 * row + (k - 4g)                                                   1088 B
 //   Q4_0   records of 64 k: f16 d[2][16], then 8 groups of 64 bytes: group g holds k = 8g..8g+7,
-//   byte
-//          4 * row + j: low nibble k = 8g + j, high nibble k = 8g + 4 + j, j < 4      576 B
+//          byte 4 * row + j: low nibble k = 8g + j, high nibble k = 8g + 4 + j, j < 4  576 B
 //   Q4_1   records of 64 k: f16 d[2][16], f16 m[2][16], then nibbles as Q4_0          640 B
 // d[b] and m[b] belong to the record's b-th block of 32 k. Columns are padded to a multiple of 64
 // with zero scales (and zero m). A record is a whole number of cache lines, scales beside their
