@@ -1,4 +1,13 @@
 // commands.h: voice commands: sentences that are understood without the language model.
+//
+//     kazeia_command command;
+//     TRY(kazeia_commands_match(commands, "Allume la lampe du salon.", &command));
+//     if (command.intent) {
+//         carry_out(command.intent, command.slots, command.slot_count);
+//     }
+//
+// Nothing is carried out here: the library says what was meant and which answer the file has for
+// it.
 #ifndef KAZEIA_COMMANDS_H
 #define KAZEIA_COMMANDS_H
 
@@ -8,32 +17,41 @@
 extern "C" {
 #endif
 
-// A compiled command grammar. Immutable; matching is thread-safe only with one matcher a thread,
-// and this object holds one matcher.
+// A compiled command grammar and the memory of one match: one thread at a time, two objects for two
+// threads.
 typedef struct kazeia_commands kazeia_commands;
 
+// A value that the sentence named: of a list, a range or a wildcard of the grammar.
 typedef struct kazeia_slot {
-    const char *name;
-    const char *text; // the value as text
-    double number;    // when is_number
-    bool is_number;
+    const char *name; // as the template calls it
+    // The value: as the file gives it, or as it was said where the file gives none; the digits of a
+    // number; a JSON array where the sentence named several values.
+    const char *text;
+    double number;  // when is_number, else 0
+    bool is_number; // the slot is of a range
 } kazeia_slot;
 
-// Valid until the next match.
+// What was understood. Strings and slots belong to the kazeia_commands and are valid until its next
+// match, a turn of a voice that uses it included.
 typedef struct kazeia_command {
     const char *intent; // NULL: no command
+    // [slot_count]: in the order of the sentence, then those that the file fixes.
     const kazeia_slot *slots;
     size_t slot_count;
     const char *response; // what to say, placeholders filled; "" when the file has none
 } kazeia_command;
 
-// YAML in the layout of Home Assistant's custom sentences; docs/commands.md. Errors name file, line
-// and column.
+// Reads and compiles YAML in the layout of Home Assistant's custom sentences; docs/commands.md.
+// NOT_FOUND or IO for the file; BAD_FILE, with line and column, for what is in it; UNSUPPORTED for
+// a sound file that uses what is not handled.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_commands_open(const char *path,
                                                                 const kazeia_allocator *allocator,
                                                                 kazeia_commands **out_commands);
 KAZEIA_API void kazeia_commands_close(kazeia_commands *commands);
-// No match is KAZEIA_OK with intent NULL.
+// Looks for the best match of the whole transcript; case and punctuation do not count. No match is
+// KAZEIA_OK with intent NULL, so is a sentence that is too long for a command (over 600 bytes) or
+// too ambiguous to decide in bounded time. Does not allocate. Placeholders for the time of day are
+// filled from the system's clock.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_commands_match(kazeia_commands *commands,
                                                                  const char *transcript,
                                                                  kazeia_command *out_command);

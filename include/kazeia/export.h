@@ -1,4 +1,11 @@
 // export.h: checkpoint -> program file. The second library: it is not needed on the device.
+//
+//     kazeia_export_settings settings = kazeia_export_settings_default();
+//     settings.source = "Qwen3-0.6B";
+//     settings.output = "qwen3.kzp";
+//     TRY(kazeia_export(&settings));
+//
+// Tensors are streamed: the memory taken does not grow with the checkpoint.
 #ifndef KAZEIA_EXPORT_H
 #define KAZEIA_EXPORT_H
 
@@ -8,28 +15,38 @@
 extern "C" {
 #endif
 
-// Called now and then during an export; a status other than KAZEIA_OK stops it (no file is left).
+// Called now and then while weights are written, on the thread of kazeia_export: bytes of the
+// program's weights done and in all, and the name of the present tensor, valid during the call. A
+// status other than KAZEIA_OK stops the export, which returns it and leaves no file.
 typedef kazeia_status (*kazeia_export_progress)(void *context, uint64_t bytes_done,
                                                 uint64_t bytes_total, const char *tensor);
 
 typedef struct kazeia_export_settings {
     const char *source; // a file or folder; its kind is found by content
-    const char *output; // the program file
-    const char *mode;   // "hybrid" (default) or "kv"
-    const char
-        *weights; // "keep" "q4" "q8" "bf16" "f16" "f32"; NULL: keep for quantised sources, else q8
-    const char *recipe;              // path of a recipe (lines "PATTERN = FORMAT"), or NULL
-    const char *kv;                  // "f16" (default), "int8", "f32"
-    uint32_t context;                // longest conversation in tokens; 0: min(the model's, 4096)
-    uint32_t shard_count;            // weight files; 0 or 1: inside the program file
+    const char *output; // the program file; none of the source's own files
+    // Which methods a language model gets: "hybrid", a bulk one for prompts and one for single
+    // steps, or "kv", the latter alone. NULL: "hybrid".
+    const char *mode;
+    // Format of all matrices: "keep" (the source's own), "q4", "q8", "bf16", "f16", "f32". NULL:
+    // keep for quantised sources, else q8.
+    const char *weights;
+    // Path of a recipe, or NULL. Each of its lines, "PATTERN = FORMAT" with '*' and '?', overrides
+    // `weights` for the matrices whose name matches; the last line that matches wins.
+    const char *recipe;
+    const char *kv;       // element type of the caches: "f16", "int8", "f32"; NULL: "f16"
+    uint32_t context;     // longest conversation in tokens; 0: min(the model's, 4096)
+    uint32_t shard_count; // weight files, at most 64; 0 or 1: inside the program file
     kazeia_export_progress progress; // or NULL
     void *progress_context;
-    const kazeia_allocator *allocator;
+    const kazeia_allocator *allocator; // NULL: malloc
 } kazeia_export_settings;
 
+// "hybrid", the weights' default, f16 caches, one file. Source and output are the caller's to set.
 KAZEIA_API kazeia_export_settings kazeia_export_settings_default(void);
-// Writes the program atomically: a kill at any moment leaves the old program whole, the new one
-// whole, or none where there was none.
+// Writes the program atomically: a kill or a failure at any moment leaves the old program whole,
+// the new one whole, or none where there was none. NOT_FOUND or IO for a file; BAD_FILE for a
+// damaged checkpoint or recipe; UNSUPPORTED for a model, tensor type or feature that is not
+// handled, by name; BAD_ARGUMENT for a setting; BUSY while another export writes the same output.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_export(const kazeia_export_settings *settings);
 
 #ifdef __cplusplus

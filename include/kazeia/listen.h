@@ -1,4 +1,15 @@
 // listen.h: speech to text.
+//
+//     kazeia_heard heard;
+//     size_t count = 0;
+//     kazeia_status status = KAZEIA_OK;
+//     TRY(kazeia_stage_feed(listen, samples, sample_count, &taken));
+//     TRY(kazeia_stage_finish(listen));
+//     while ((status = kazeia_stage_next(listen, &heard, 1, &count)) == KAZEIA_OK) {
+//         printf("%.1f s: %s\n", heard.start_s, heard.text);
+//     }
+//
+// The stage holds 31 s of sound: feed longer sound in a loop, with next whenever feed takes less.
 #ifndef KAZEIA_LISTEN_H
 #define KAZEIA_LISTEN_H
 
@@ -8,49 +19,73 @@
 extern "C" {
 #endif
 
-// What was heard in one window (at most 30 s). Pointers are valid until the stage's next call.
+// What was heard in one window (at most 30 s of sound). Pointers are valid until the stage's next
+// call.
 typedef struct kazeia_heard {
     const char *text;      // UTF-8, trimmed; "" when nothing was said
     const char *language;  // ISO 639-1; "" when guards are on, nothing was heard and none was given
-    const int32_t *tokens; // text ids, without prompt and end-of-text
+    const int32_t *tokens; // [token_count]: text ids, without prompt and end-of-text
     size_t token_count;
-    float avg_logprob;     // mean over the tokens, end-of-text included; 0 when nothing was decoded
-    float no_speech_prob;  // 1 when the sound itself cannot be speech
-    double start_s, end_s; // the window's place in what was fed since the last reset
+    // Mean natural log-probability of the decoded tokens, end-of-text included, also where the
+    // guards then threw the text away; 0 when nothing was decoded.
+    float avg_logprob;
+    float no_speech_prob;  // the model's, 0 to 1; 1 when the sound itself cannot be speech
+    double start_s, end_s; // the window's place in what was fed since creation or the last reset
 } kazeia_heard;
 
 typedef struct kazeia_listen_settings {
     // ISO codes separated by commas ("fr", "fr,en"), or "auto": one code is taken as given, several
-    // are an allow-list for detection. NULL: "auto".
+    // are an allow-list for detection, which happens in each window anew. NULL: "auto".
     const char *languages;
-    bool has_guards; // no-speech and repetition guards; off: whatever the model writes
-    const kazeia_allocator *allocator;
+    // Silence, noise and tones give "" instead of invented text, and endless repetitions are cut
+    // (docs/listening.md). Off: whatever the model writes.
+    bool has_guards;
+    const kazeia_allocator *allocator; // NULL: the runtime's
 } kazeia_listen_settings;
 
+// Every language of the program, with guards.
 KAZEIA_API kazeia_listen_settings kazeia_listen_settings_default(void);
 
-// A stage: in: f32 mono samples at 16 kHz; out: kazeia_heard. Windows of 30 s are cut at the
-// quietest place of their last 5 s. feed only collects; next transcribes one window.
+// A stage: in: f32 mono samples at 16 kHz, full scale 1; out: kazeia_heard, one a call, so that a
+// `capacity` of 1 suffices. Windows of 30 s are cut at the quietest place of their last 5 s. feed
+// only collects; next transcribes one window once more than 30 s are there or finish was called: it
+// does so greedily, without timestamps, up to 224 tokens. After a failure of next the window is
+// still there and next may be called again. One thread at a time for feed and next, too.
+//
+// Creation fails with BAD_FILE or UNSUPPORTED when the program is not one that listens
+// (docs/abilities.md), BAD_ARGUMENT when a language is none of the program's, OUT_OF_MEMORY.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
 kazeia_listen_create(kazeia_runtime *runtime, kazeia_program *program,
                      const kazeia_listen_settings *settings, kazeia_stage **out_stage);
 
-// Reads an audio file (any format libsndfile knows, any rate, channels averaged) as f32 mono at
-// `sample_rate_hz`. Release *out_samples with kazeia_audio_release.
+// --- Audio files --------------------------------------------------------------------------------
+
+// Reads an audio file whole (any format libsndfile knows, channels averaged) as f32 mono at
+// `sample_rate_hz`, 1,000 to 768,000. Release *out_samples [*out_count] with kazeia_audio_release;
+// a file without sound gives 0 samples. Values that are no numbers are read as silence. NOT_FOUND;
+// BAD_ARGUMENT for a folder or the rate asked for; BAD_FILE for what is damaged, no audio, or
+// longer than four hours; UNSUPPORTED for the file's own rate, more than 64 channels, or a build
+// without the library; OUT_OF_MEMORY.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_read(const char *path,
                                                              uint32_t sample_rate_hz,
                                                              float **out_samples,
                                                              size_t *out_count);
+// Frees what kazeia_audio_read gave.
 KAZEIA_API void kazeia_audio_release(float *samples);
 
-// A 16-bit mono WAV file, written atomically: it appears at close.
+// A 16-bit mono WAV file, written atomically: it appears at close, and until then what had the name
+// stays.
 typedef struct kazeia_audio_writer kazeia_audio_writer;
+// BAD_ARGUMENT for a rate of 0 or a path that is a folder or device; NOT_FOUND for its folder; IO.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_writer_open(
     const char *path, uint32_t sample_rate_hz, kazeia_audio_writer **out_writer);
+// Samples in [-1, 1]; louder ones are cut to full scale, NaN becomes silence. UNSUPPORTED when the
+// file would pass WAV's 4 GB, IO; the samples before stay good.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_writer_append(kazeia_audio_writer *writer,
                                                                       const float *samples,
                                                                       size_t count);
-// Destroys the writer, also on failure. `keep` false: no file is left.
+// Puts the file in its place (`keep`) or leaves none, and destroys the writer, also on failure: IO.
+// NULL is KAZEIA_OK.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_writer_close(kazeia_audio_writer *writer,
                                                                      bool keep);
 
