@@ -28,6 +28,7 @@ struct kz_pool {
     uint32_t thread_count;
     pool_worker *workers; // [thread_count - 1]
     void *scratch;        // [thread_count] of KZ_KERNEL_SCRATCH_BYTES; the last is the caller's
+    bool has_locks;       // creation may fail before they are made
 
     // Turns: who may post the next job.
     kz_mutex turn_lock;
@@ -80,7 +81,8 @@ static bool try_enter(kz_pool *pool, uint64_t *last_state) {
 }
 
 static bool has_new_job(kz_pool *pool, uint64_t last_state) {
-    const uint64_t state = atomic_load_explicit(&pool->state, memory_order_acquire);
+    // Sequentially consistent, as post_job's half of this agreement is.
+    const uint64_t state = atomic_load(&pool->state);
     return (state & STATE_OPEN) && (state >> 32) != (last_state >> 32);
 }
 
@@ -193,11 +195,27 @@ void kz_pool_run(kz_pool *pool, kz_priority priority, const atomic_bool *cancel,
     give_turn(pool);
 }
 
+static kazeia_status init_pair(kz_mutex *lock, kz_condition *changed) {
+    KZ_TRY(kz_mutex_init(lock));
+    const kazeia_status status = kz_condition_init(changed);
+    if (status != KAZEIA_OK) {
+        kz_mutex_clear(lock);
+    }
+    return status;
+}
+
+static void clear_pair(kz_mutex *lock, kz_condition *changed) {
+    kz_condition_clear(changed);
+    kz_mutex_clear(lock);
+}
+
 static kazeia_status init_locks(kz_pool *pool) {
-    KZ_TRY(kz_mutex_init(&pool->turn_lock));
-    KZ_TRY(kz_mutex_init(&pool->sleep_lock));
-    KZ_TRY(kz_condition_init(&pool->turn_changed));
-    return kz_condition_init(&pool->job_posted);
+    KZ_TRY(init_pair(&pool->turn_lock, &pool->turn_changed));
+    const kazeia_status status = init_pair(&pool->sleep_lock, &pool->job_posted);
+    if (status != KAZEIA_OK) {
+        clear_pair(&pool->turn_lock, &pool->turn_changed);
+    }
+    return status;
 }
 
 static kazeia_status start_workers(kz_pool *pool) {
@@ -215,6 +233,7 @@ static kazeia_status fill_pool(kz_pool *pool) {
     KZ_TRY(kz_kernels_choose_level(&level));
     kz_kernels_select(level, &pool->kernels);
     KZ_TRY(init_locks(pool));
+    pool->has_locks = true;
     KZ_TRY(kz_alloc_aligned(&pool->allocator, pool->thread_count * KZ_KERNEL_SCRATCH_BYTES,
                             KZ_ALIGNMENT, "thread scratch", &pool->scratch));
     KZ_TRY(kz_alloc(&pool->allocator, pool->thread_count, sizeof(pool_worker), "thread table",
@@ -258,10 +277,10 @@ void kz_pool_destroy(kz_pool *pool) {
             kz_thread_join(&pool->workers[i].thread);
         }
     }
-    kz_condition_clear(&pool->job_posted);
-    kz_condition_clear(&pool->turn_changed);
-    kz_mutex_clear(&pool->sleep_lock);
-    kz_mutex_clear(&pool->turn_lock);
+    if (pool->has_locks) {
+        clear_pair(&pool->sleep_lock, &pool->job_posted);
+        clear_pair(&pool->turn_lock, &pool->turn_changed);
+    }
     kz_free_aligned(&pool->allocator, pool->scratch);
     kz_free(&pool->allocator, pool->workers);
     const kazeia_allocator memory = pool->allocator;
