@@ -152,7 +152,4 @@ void kz_kernels_select(kz_cpu_level level, kz_kernels *out_kernels);
 // it has.
 KAZEIA_MUST_CHECK kazeia_status kz_kernels_choose_level(kz_cpu_level *out_level);
 
-// A worker that leaves its loop gives back the tile registers (AMX); no-op elsewhere.
-void kz_kernels_thread_idle(const kz_kernels *kernels);
-
 #endif

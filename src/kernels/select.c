@@ -109,7 +109,3 @@ kazeia_status kz_kernels_choose_level(kz_cpu_level *out_level) {
     return kz_fail(KAZEIA_BAD_ARGUMENT,
                    "KAZEIA_CPU: '%s' is no instruction set; this machine has: %s", wanted, list);
 }
-
-void kz_kernels_thread_idle(const kz_kernels *kernels) {
-    (void)kernels;
-}

@@ -87,7 +87,6 @@ static bool has_new_job(kz_pool *pool, uint64_t last_state) {
 }
 
 static void sleep_until_job(kz_pool *pool, uint64_t last_state) {
-    kz_kernels_thread_idle(&pool->kernels);
     kz_mutex_lock(&pool->sleep_lock);
     atomic_fetch_add(&pool->sleeper_count, 1);
     while (!has_new_job(pool, last_state) && !atomic_load(&pool->is_closing)) {
