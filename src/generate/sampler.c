@@ -121,10 +121,22 @@ static float sum_exponentials(const float *logits, size_t count, float largest) 
     return sum;
 }
 
+static size_t count_infinite(const float *logits, size_t count) {
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        found += logits[i] == INFINITY;
+    }
+    return found;
+}
+
 double kz_logits_log_probability(const float *logits, size_t count, int32_t token) {
     const int32_t best = kz_logits_best(logits, count);
     if (best < 0 || !(logits[token] > -INFINITY)) {
         return -INFINITY;
+    }
+    // Infinite logits share all the probability: their differences are no numbers.
+    if (logits[best] == INFINITY) {
+        return logits[token] == INFINITY ? -log((double)count_infinite(logits, count)) : -INFINITY;
     }
     double sum = 0.0;
     for (size_t i = 0; i < count; i += SUM_BLOCK) {

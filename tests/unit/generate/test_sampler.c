@@ -175,6 +175,14 @@ static void log_probabilities_sum_to_one(void **state) {
     assert_true(isinf(kz_logits_log_probability(logits, 4, 2)));
 }
 
+static void infinite_logits_share_the_probability(void **state) {
+    (void)state;
+    const float logits[] = {1.0f, INFINITY, NAN, INFINITY};
+    assert_true(fabs(kz_logits_log_probability(logits, 4, 1) + log(2.0)) < 1e-6);
+    assert_true(kz_logits_log_probability(logits, 4, 0) == -INFINITY);
+    assert_true(kz_logits_log_probability(logits, 4, 2) == -INFINITY);
+}
+
 // A row as long as a vocabulary, against sums in double.
 static void test_log_probabilities_of_a_long_row(void **state) {
     (void)state;
@@ -201,6 +209,7 @@ int main(void) {
         cmocka_unit_test(settings_out_of_range_are_refused),
         cmocka_unit_test(draws_follow_the_probabilities_and_the_seed),
         cmocka_unit_test(log_probabilities_sum_to_one),
+        cmocka_unit_test(infinite_logits_share_the_probability),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
