@@ -34,7 +34,7 @@ bool kz_program_strings(const kz_program *program, const char *key, const char *
 KAZEIA_MUST_CHECK kazeia_status kz_program_require_integer(const kz_program *program,
                                                            const char *key, int64_t minimum,
                                                            int64_t maximum, int64_t *out_value);
-// NOT_FOUND names the method and lists those that are there.
+// UNSUPPORTED names the method and lists those that are there.
 KAZEIA_MUST_CHECK kazeia_status kz_program_require_method(const kz_program *program,
                                                           const char *name, uint32_t *out_method);
 
