@@ -1,16 +1,17 @@
 // templates.c: a checkpoint's Jinja chat template -> the program's template section.
 //   in   Jinja text
 //   out  role prefixes and suffixes, default system message, generation prompt
-// A template is recognised by its whole text, the default system message apart: one that merely
-// looks alike may mean something else. So that spelling does not matter, the text is first written
-// in one way (jinja_writer): what transformers' settings of Jinja (trim_blocks, lstrip_blocks) take
-// away is taken away, white space in tags goes, members are in brackets, literals that are added
-// to each other are one.
+// A template is recognised by its whole text, ChatML's default system message apart: one that
+// merely looks alike may mean something else. So that spelling does not matter, the text is first
+// written in one way (jinja_writer): what transformers' settings of Jinja (trim_blocks,
+// lstrip_blocks) take away is taken away, white space in tags goes, members are in brackets,
+// literals that are added to each other are one.
 #include "exporter/models/templates.h"
 
 #include <string.h>
 
 #include "format/chat_template.h"
+#include "format/checksum.h"
 
 #define SYSTEM_BYTES 4096
 #define JINJA_BYTES_LIMIT ((size_t)1 << 20)
@@ -29,6 +30,23 @@ static const char *const chatml_texts[] = {
     "{%for message in messages%}{%if loop.first and messages[0][" Q "role" Q "]!=" Q "system" Q
     "%}{{" Q "<|im_start|>system\n\1<|im_end|>\n" Q "}}{%endif%}" CHATML_MESSAGES,
     "{%for message in messages%}" CHATML_MESSAGES,
+};
+
+// Long texts of which only the identity matters: a hash of the text in the one way of writing
+// stands for each. They mean more than roles (tools, thinking); in conversations without these they
+// are ChatML without a default system message, and this generation prompt.
+typedef struct known_text {
+    uint64_t hash; // kz_checksum
+    const char *name;
+    const char *generation;
+} known_text;
+
+#define NO_THINKING "<think>\n\n</think>\n\n" // enable_thinking=false: nobody wants it spoken
+
+static const known_text known_texts[] = {
+    {0x3467e0b249f63ad1u, "qwen3", "<|im_start|>assistant\n" NO_THINKING},
+    {0xff8473f86f42e255u, "qwen3", "<|im_start|>assistant\n" NO_THINKING}, // revised
+    {0xcb45adf1946e1003u, "qwen3-instruct-2507", "<|im_start|>assistant\n"},
 };
 
 // --- One way of writing -------------------------------------------------------------------------
@@ -57,7 +75,15 @@ static bool ends_with(const jinja_writer *writer, const char *ending) {
     return writer->used >= count && memcmp(writer->out + writer->used - count, ending, count) == 0;
 }
 
-// A literal, line ends that are written out becoming line ends. False when it does not end.
+// What a character after a backslash stands for; '\0': another escape, not read here.
+static char escaped(char letter) {
+    if (letter == 'n') {
+        return '\n';
+    }
+    return letter == '\\' || letter == '\'' || letter == '"' ? letter : '\0';
+}
+
+// A literal, escapes becoming what they stand for. False when it does not end.
 static bool write_literal(jinja_writer *writer) {
     const char quote = *writer->text++;
     if (ends_with(writer, Q "+")) {
@@ -66,12 +92,13 @@ static bool write_literal(jinja_writer *writer) {
         put(writer, Q, 1);
     }
     while (*writer->text && *writer->text != quote) {
-        const bool is_line_end = writer->text[0] == '\\' && writer->text[1] == 'n';
-        if (*writer->text == '\\' && !is_line_end) {
-            return false; // another escape: not read here
+        const bool is_escape = *writer->text == '\\';
+        const char letter = is_escape ? escaped(writer->text[1]) : *writer->text;
+        if (letter == '\0') {
+            return false;
         }
-        put(writer, is_line_end ? "\n" : writer->text, 1);
-        writer->text += is_line_end ? 2 : 1;
+        put(writer, &letter, 1);
+        writer->text += is_escape ? 2 : 1;
     }
     put(writer, Q, 1);
     return *writer->text++ == quote;
@@ -208,11 +235,11 @@ static bool matches(const char *text, const char *wanted, char *out_system) {
     return *text == '\0';
 }
 
-static kazeia_status write_chatml(const char *system, kz_graph *graph) {
+static kazeia_status write_chatml(const char *system, const char *generation, kz_graph *graph) {
     const kz_chat_template chatml = {
         .start = "",
         .default_system = *system ? system : NULL,
-        .generation = "<|im_start|>assistant\n",
+        .generation = generation,
         .roles = {{"system", "<|im_start|>system\n", "<|im_end|>\n"},
                   {"user", "<|im_start|>user\n", "<|im_end|>\n"},
                   {"assistant", "<|im_start|>assistant\n", "<|im_end|>\n"}},
@@ -230,8 +257,26 @@ static kazeia_status write_chatml(const char *system, kz_graph *graph) {
     return status;
 }
 
-kazeia_status kz_template_compile(const char *jinja, kz_graph *graph) {
+static kazeia_status recognise(const char *text, kz_graph *graph) {
     char system[SYSTEM_BYTES] = "";
+    for (size_t i = 0; i < sizeof chatml_texts / sizeof *chatml_texts; i++) {
+        if (matches(text, chatml_texts[i], system)) {
+            kz_graph_set_string(graph, "chat.template", "chatml");
+            return write_chatml(system, "<|im_start|>assistant\n", graph);
+        }
+    }
+    const uint64_t hash = kz_checksum(text, strlen(text));
+    for (size_t i = 0; i < sizeof known_texts / sizeof *known_texts; i++) {
+        if (known_texts[i].hash == hash) {
+            kz_graph_set_string(graph, "chat.template", known_texts[i].name);
+            return write_chatml("", known_texts[i].generation, graph);
+        }
+    }
+    kz_graph_set_string(graph, "chat.template", "unsupported");
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_template_compile(const char *jinja, kz_graph *graph) {
     const size_t count = strlen(jinja);
     jinja_writer writer = {.text = jinja};
     bool is_read =
@@ -240,12 +285,5 @@ kazeia_status kz_template_compile(const char *jinja, kz_graph *graph) {
         KZ_TRY(kz_bump_take(&graph->memory, count + 1, 2, (void **)&writer.out));
         is_read = write_one_way(&writer);
     }
-    for (size_t i = 0; is_read && i < sizeof chatml_texts / sizeof *chatml_texts; i++) {
-        if (matches(writer.out, chatml_texts[i], system)) {
-            kz_graph_set_string(graph, "chat.template", "chatml");
-            return write_chatml(system, graph);
-        }
-    }
-    kz_graph_set_string(graph, "chat.template", "unsupported");
-    return KAZEIA_OK;
+    return recognise(is_read ? writer.out : "", graph);
 }

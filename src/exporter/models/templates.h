@@ -4,9 +4,10 @@
 
 #include "exporter/graph/graph.h"
 
-// Recognises ChatML, with or without a default system message, and fills graph->chat_template. Any
-// other text leaves the program without a template and says so in metadata "chat.template"
-// ("unsupported"), from which the chat stage makes its sentence.
+// Recognises ChatML, with or without a default system message, and Qwen3's templates, and fills
+// graph->chat_template. Metadata "chat.template" says which ("chatml", "qwen3",
+// "qwen3-instruct-2507"). Any other text leaves the program without a template and is called
+// "unsupported". Of Qwen3's, plain conversations are kept: no tools, and no thinking.
 KAZEIA_MUST_CHECK kazeia_status kz_template_compile(const char *jinja, kz_graph *graph);
 
 #endif

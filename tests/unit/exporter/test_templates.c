@@ -1,6 +1,6 @@
 // test_templates.c: which chat templates are recognised, and what is rendered from them.
 //
-// in:  SmolLM2's template; tests/golden/chat
+// in:  SmolLM2's template; tests/golden/chat: Qwen3's, and conversations
 // out: cmocka's report
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "tiny_chat.h"
 
 #define MESSAGE_LIMIT 16
+#define QWEN3_BYTES 8192
 
 // The tokenizer.chat_template of SmolLM2-135M-Instruct (Apache-2.0).
 #define SMOLLM2_FIRST                                                                          \
@@ -68,42 +69,120 @@ static void check_conversation(const kz_template *chat_template, const json_t *l
     kz_text_buffer_clear(&text);
 }
 
-static size_t check_file(const kz_template *chat_template, const char *path) {
+typedef bool (*line_filter)(const json_t *line);
+
+static bool is_any(const json_t *line) {
+    (void)line;
+    return true;
+}
+
+// No tools, no thinking and none before; a reply is asked for without thinking, or not at all.
+static bool is_plain(const json_t *line) {
+    const json_t *options = json_object_get(line, "options"), *message = NULL;
+    size_t i = 0;
+    json_array_foreach(json_object_get(line, "messages"), i, message) {
+        const char *content = json_string_value(json_object_get(message, "content"));
+        if (json_object_size(message) != 2 || !content || strstr(content, "think>")) {
+            return false;
+        }
+    }
+    return !json_object_get(options, "tools") &&
+           (json_is_false(json_object_get(options, "enable_thinking")) ||
+            !json_object_get(options, "add_generation_prompt"));
+}
+
+static size_t check_file(const kz_template *chat_template, const char *path, line_filter wanted) {
     FILE *file = fopen(path, "rb");
-    size_t lines = 0;
+    size_t count = 0;
     assert_non_null(file);
-    for (;; lines++) {
+    for (;;) {
         json_t *line = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL);
         if (!line) {
             break;
         }
-        check_conversation(chat_template, line);
+        if (wanted(line)) {
+            check_conversation(chat_template, line);
+            count++;
+        }
         json_decref(line);
     }
     fclose(file);
-    return lines;
+    return count;
+}
+
+static void check_renderings(const compiled *c, const char *path, line_filter wanted,
+                             size_t least_count) {
+    tiny_chat chat;
+    kz_tokenizer *tokenizer = NULL;
+    kz_template *chat_template = NULL;
+    tiny_chat_init(&chat, NULL, true, NULL, 0);
+    CHECK(kz_tokenizer_open(&chat.llama.builder.description.tokenizer, NULL, NULL, &tokenizer));
+    CHECK(kz_template_create(&c->roles, tokenizer, 4096, NULL, &chat_template));
+    const size_t count = check_file(chat_template, path, wanted);
+    print_message("%zu conversations of %s\n", count, path);
+    assert_true(count >= least_count);
+    kz_template_destroy(chat_template);
+    kz_tokenizer_close(tokenizer);
+    tiny_chat_clear(&chat);
 }
 
 static void smollm2_renders_its_golden_texts(void **state) {
     compiled c;
-    tiny_chat chat;
-    kz_tokenizer *tokenizer = NULL;
-    kz_template *chat_template = NULL;
     (void)state;
     compile(&c, SMOLLM2_FIRST SMOLLM2_REST);
     assert_string_equal(metadata_of(&c.graph, "chat.template"), "chatml");
     assert_string_equal(c.roles.default_system,
                         "You are a helpful AI assistant named SmolLM, trained by Hugging Face");
-    tiny_chat_init(&chat, NULL, true, NULL, 0);
-    CHECK(kz_tokenizer_open(&chat.llama.builder.description.tokenizer, NULL, NULL, &tokenizer));
-    CHECK(kz_template_create(&c.roles, tokenizer, 4096, NULL, &chat_template));
-    const size_t lines = check_file(chat_template, "tests/golden/chat/smollm2.jsonl");
-    print_message("%zu conversations\n", lines);
-    assert_true(lines >= 8);
-    kz_template_destroy(chat_template);
-    kz_tokenizer_close(tokenizer);
-    tiny_chat_clear(&chat);
+    check_renderings(&c, "tests/golden/chat/smollm2.jsonl", is_any, 8);
     kz_graph_clear(&c.graph);
+}
+
+static void read_text(const char *path, char out_text[QWEN3_BYTES]) {
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    const size_t count = fread(out_text, 1, QWEN3_BYTES - 1, file);
+    assert_true(count > 0 && count < QWEN3_BYTES - 1);
+    out_text[count] = '\0';
+    fclose(file);
+}
+
+static void qwen3_renders_its_golden_texts(void **state) {
+    static const struct {
+        const char *text, *name, *renderings;
+        line_filter wanted;
+    } cases[] = {
+        {"tests/golden/chat/qwen3.jinja", "qwen3", "tests/golden/chat/qwen3.jsonl", is_plain},
+        {"tests/golden/chat/qwen3-revised.jinja", "qwen3", "tests/golden/chat/qwen3.jsonl",
+         is_plain},
+        {"tests/golden/chat/qwen3-instruct-2507.jinja", "qwen3-instruct-2507",
+         "tests/golden/chat/qwen3-instruct-2507.jsonl", is_any},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        compiled c;
+        char text[QWEN3_BYTES];
+        read_text(cases[i].text, text);
+        compile(&c, text);
+        assert_string_equal(metadata_of(&c.graph, "chat.template"), cases[i].name);
+        assert_null(c.roles.default_system);
+        check_renderings(&c, cases[i].renderings, cases[i].wanted, 6);
+        kz_graph_clear(&c.graph);
+    }
+}
+
+static void one_changed_character_is_another_qwen3(void **state) {
+    char text[QWEN3_BYTES];
+    (void)state;
+    read_text("tests/golden/chat/qwen3.jinja", text);
+    for (size_t i = 0; text[i]; i++) {
+        compiled c;
+        const char kept = text[i];
+        text[i] = 'Z';
+        compile(&c, text);
+        assert_string_equal(metadata_of(&c.graph, "chat.template"), "unsupported");
+        kz_graph_clear(&c.graph);
+        text[i] = kept;
+    }
 }
 
 // The same template as Jinja with trim_blocks and lstrip_blocks reads it.
@@ -114,10 +193,10 @@ static void spelling_does_not_matter(void **state) {
         "message['content'] + '<|im_end|>\\n' }}\n\n{%- endfor %}\n  {% if add_generation_prompt "
         "%}\n{{ \"<|im_start|>\" + 'assistant\\n' -}}\n{% endif %}\n",
         "{% for message in messages %}{% if loop.first and messages[0].role != 'system' %}"
-        "{{ '<|im_start|>system\\nBe\\nbrief: it\xe2\x80\x99s \"fine\".<|im_end|>\\n' }}{% endif "
+        "{{ '<|im_start|>system\\nBe\\nbrief: it\\'s \\\"fine\".<|im_end|>\\n' }}{% endif "
         "%}" SMOLLM2_REST,
     };
-    static const char *const systems[] = {NULL, NULL, "Be\nbrief: it\xe2\x80\x99s \"fine\"."};
+    static const char *const systems[] = {NULL, NULL, "Be\nbrief: it's \"fine\"."};
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         compiled c;
@@ -159,6 +238,9 @@ static void altered_templates_are_unsupported(void **state) {
         "{{ '<|im_start|>system\n' + system + '<|im_end|>\n' }}{% endif %}" SMOLLM2_REST,
         ("{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
          "{{ '<|im_start|>system\nnever closed"),
+        // an escape that is not read
+        "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
+        "{{ '<|im_start|>system\nBe\\tbrief.<|im_end|>\n' }}{% endif %}" SMOLLM2_REST,
     };
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -196,6 +278,8 @@ static void one_changed_character_is_enough(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(smollm2_renders_its_golden_texts),
+        cmocka_unit_test(qwen3_renders_its_golden_texts),
+        cmocka_unit_test(one_changed_character_is_another_qwen3),
         cmocka_unit_test(spelling_does_not_matter),
         cmocka_unit_test(altered_templates_are_unsupported),
         cmocka_unit_test(one_changed_character_is_enough),
