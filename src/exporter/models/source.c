@@ -127,6 +127,19 @@ uint32_t kz_model_vector(kz_graph *graph, const kz_checkpoint *checkpoint, const
     return kz_model_joined_vector(graph, checkpoint, name, count, &source, 1);
 }
 
+// Factors are one row: an extent of 0 in front of the right columns leaves none to read.
+static void read_factors(kz_graph *graph, const kz_checkpoint_tensor *factors, uint32_t count,
+                         float *out_factors) {
+    const uint64_t rows = kz_checkpoint_row_count(factors);
+    const uint64_t elements = kz_checkpoint_row_elements(factors);
+    if (rows == 1 && elements == count) {
+        kz_graph_note(graph, kz_checkpoint_decode_row(factors, 0, out_factors));
+    } else {
+        kz_graph_note(graph, kz_fail(KAZEIA_BAD_FILE, "tensor '%s' has %llu elements, expected %u",
+                                     factors->name, (unsigned long long)(rows * elements), count));
+    }
+}
+
 uint32_t kz_model_inverse_frequencies(kz_graph *graph, const char *name, double theta,
                                       uint32_t rotary, const kz_checkpoint_tensor *factors) {
     float *values = NULL;
@@ -139,15 +152,11 @@ uint32_t kz_model_inverse_frequencies(kz_graph *graph, const char *name, double 
         return KZ_NO_VALUE;
     }
     float *divisors = values + half;
-    if (factors && kz_checkpoint_row_elements(factors) != half) {
-        kz_graph_note(graph,
-                      kz_fail(KAZEIA_BAD_FILE, "tensor '%s' has %llu elements, expected %u",
-                              factors->name,
-                              (unsigned long long)kz_checkpoint_row_elements(factors), half));
-        return KZ_NO_VALUE;
-    }
     if (factors) {
-        kz_graph_note(graph, kz_checkpoint_decode_row(factors, 0, divisors));
+        read_factors(graph, factors, half, divisors);
+    }
+    if (kz_graph_status(graph) != KAZEIA_OK) {
+        return KZ_NO_VALUE;
     }
     for (uint32_t i = 0; i < half; i++) {
         const double factor = factors ? (double)divisors[i] : 1.0;

@@ -47,6 +47,31 @@ static void values_and_instructions_follow_the_calls(void **state) {
     kz_graph_clear(&s.graph);
 }
 
+// A hostile shape may promise the right columns in no row at all.
+static void rotation_factors_are_one_row(void **state) {
+    static const float ones[] = {1.0f, 1.0f, 1.0f, 1.0f};
+    kz_checkpoint_tensor factors = {.name = "rope_freqs.weight",
+                                    .type = KZ_F32,
+                                    .rank = 1,
+                                    .dims = {4, 1, 1, 1},
+                                    .bytes = (const uint8_t *)ones,
+                                    .byte_count = sizeof ones};
+    sample s;
+    (void)state;
+    sample_init(&s);
+    (void)kz_model_inverse_frequencies(&s.graph, "inv_freq", 10000.0, 8, &factors);
+    CHECK(kz_graph_status(&s.graph));
+    factors.rank = 2;
+    factors.dims[0] = 0;
+    factors.dims[1] = 4;
+    factors.byte_count = 0;
+    assert_int_equal(kz_model_inverse_frequencies(&s.graph, "again", 10000.0, 8, &factors),
+                     KZ_NO_VALUE);
+    assert_int_equal(kz_graph_status(&s.graph), KAZEIA_BAD_FILE);
+    assert_non_null(strstr(kazeia_last_error(), "'rope_freqs.weight' has 0 elements, expected 4"));
+    kz_graph_clear(&s.graph);
+}
+
 static void the_first_failure_stays(void **state) {
     sample s;
     (void)state;
@@ -145,6 +170,7 @@ static void empty_lists_are_kept(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_and_instructions_follow_the_calls),
+        cmocka_unit_test(rotation_factors_are_one_row),
         cmocka_unit_test(the_first_failure_stays),
         cmocka_unit_test(a_method_that_is_not_there_takes_nothing),
         cmocka_unit_test(windows_have_the_rows_that_the_format_states),
