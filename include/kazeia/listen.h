@@ -79,8 +79,9 @@ typedef struct kazeia_audio_writer kazeia_audio_writer;
 // BAD_ARGUMENT for a rate of 0 or a path that is a folder or device; NOT_FOUND for its folder; IO.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_writer_open(
     const char *path, uint32_t sample_rate_hz, kazeia_audio_writer **out_writer);
-// Samples in [-1, 1]; louder ones are cut to full scale, NaN becomes silence. UNSUPPORTED when the
-// file would pass WAV's 4 GB, IO; the samples before stay good.
+// `samples` [count] in [-1, 1], not NULL unless count is 0; louder ones are cut to full scale, NaN
+// becomes silence. UNSUPPORTED when the file would pass WAV's 4 GB, IO; the samples before stay
+// good.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_writer_append(kazeia_audio_writer *writer,
                                                                       const float *samples,
                                                                       size_t count);
