@@ -9,16 +9,17 @@
 #include "runtime/load.h"
 #include "runtime/pool.h"
 
+// Bytes, by what they are for.
 typedef struct kz_memory_plan {
     uint64_t weights; // mapped from files, shared with other contexts
-    uint64_t arena;
-    uint64_t states;
-    uint64_t work; // value tables, rotation tables
+    uint64_t arena;   // intermediate values of one call
+    uint64_t states;  // caches: what lives from call to call
+    uint64_t work;    // value tables, rotation tables
 } kz_memory_plan;
 
 typedef struct kz_context kz_context;
 
-// Bytes that kz_context_create takes: arena + states + work.
+// What kz_context_create takes (arena + states + work), and the weights, without taking anything.
 kz_memory_plan kz_context_plan(const kz_program *program);
 
 // Refuses with OUT_OF_MEMORY and both numbers when the plan is above `memory_limit` (0: none).
@@ -27,9 +28,13 @@ KAZEIA_MUST_CHECK kazeia_status kz_context_create(kz_program *program, kz_pool *
                                                   kz_priority priority, uint64_t memory_limit,
                                                   const kazeia_allocator *allocator,
                                                   kz_context **out_context);
+// NULL is fine. No call may be running.
 void kz_context_destroy(kz_context *context);
 
+// The program that the context retains.
 kz_program *kz_context_program(const kz_context *context);
+// Memory of a state of the program: [rows][heads][head_dim] as kz_state says, aligned to
+// KZ_ALIGNMENT, valid until destroy. The caller may read and write it between calls.
 void *kz_context_state(kz_context *context, uint32_t state);
 
 // Runs a method. symbols[method's symbol_count] from 0 to their maxima; inputs and outputs in the
@@ -44,6 +49,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_context_run(kz_context *context, uint32_t met
 // kz_context_resume.
 void kz_context_cancel(kz_context *context);
 void kz_context_resume(kz_context *context);
+// From any thread, too: whether calls fail now.
 bool kz_context_is_cancelled(const kz_context *context);
 
 #endif

@@ -1,4 +1,10 @@
 // execute.h: what the ops see of a running call. Inside runtime/ only.
+//
+//   in   an instruction whose operands are resolved to pointers, strides and sizes
+//   out  the operand that format/ops.def names as written
+//
+// Ops return nothing: shapes, types and every i32 element were checked before (format/check.h, and
+// kz_context_run for each call), and a cancellation leaves the output half written.
 #ifndef KZ_RUNTIME_EXECUTE_H
 #define KZ_RUNTIME_EXECUTE_H
 
@@ -11,12 +17,14 @@ typedef struct kz_operand {
     void *bytes;
     size_t rows, columns, stride;
     kz_type type;
-    uint32_t tensor_index; // weights
+    uint32_t tensor_index; // weights: which one, so that ops tell them apart
     const kz_state *state; // states
     uint64_t limit;        // i32 inputs: every element is below it
 } kz_operand;
 
-// Cosines and sines of one call's positions for one inv_freq tensor.
+// Cosines and sines of one call's positions for one inv_freq tensor: entry [t][i] is that of
+// positions[t] * inv_freq[i]. Filled by the first ROPE of a call and read by all later ones, since
+// every layer rotates by the same angles.
 typedef struct kz_rotation {
     uint32_t tensor;          // which inv_freq
     const int32_t *positions; // those that it was filled for in this call; NULL: none yet
@@ -25,15 +33,18 @@ typedef struct kz_rotation {
     float *sine;              // [token limit][half]
 } kz_rotation;
 
+// What all ops of one call share.
 typedef struct kz_call {
     kz_pool *pool;
     const kz_kernels *kernels;
     kz_priority priority;
-    const atomic_bool *cancel;
-    kz_rotation *rotations;
+    const atomic_bool *cancel; // seen between chunks
+    kz_rotation *rotations;    // [rotation_count], the context's
     size_t rotation_count;
 } kz_call;
 
+// `operands` has one entry for each operand of the op, NULL for an absent one. Runs on the calling
+// thread and cuts its work into chunks for the pool where that pays.
 typedef void (*kz_op_function)(kz_call *call, const kz_instruction *instruction,
                                kz_operand *const *operands);
 
@@ -44,6 +55,8 @@ kz_op_function kz_op_function_find(kz_op op);
 void kz_call_run(kz_call *call, kz_chunk_function function, void *job, size_t chunk_count,
                  size_t grain);
 
+// One for each line of format/ops.def, which has shapes and attributes; the formulas are those of
+// the kernels (kernels/kernels.h).
 void kz_op_embed(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
 void kz_op_add(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
 void kz_op_rms_norm(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
