@@ -7,12 +7,14 @@
 
 #include <stdint.h>
 
+// The caller's memory; one thread at a time. Copying it repeats the sequence from there.
 typedef struct kz_random {
     uint64_t state;
 } kz_random;
 
 #define KZ_RANDOM_STREAM 1442695040888963407u
 
+// 32 random bits.
 static inline uint32_t kz_random_next(kz_random *random) {
     const uint64_t old = random->state;
     random->state = old * 6364136223846793005u + KZ_RANDOM_STREAM;
@@ -21,6 +23,7 @@ static inline uint32_t kz_random_next(kz_random *random) {
     return (folded >> turn) | (folded << ((32 - turn) & 31));
 }
 
+// The seeding of PCG's own pcg32_srandom_r. Any seed is as good as another.
 static inline void kz_random_seed(kz_random *random, uint64_t seed) {
     random->state = 0;
     kz_random_next(random);
@@ -28,7 +31,8 @@ static inline void kz_random_seed(kz_random *random, uint64_t seed) {
     kz_random_next(random);
 }
 
-// 53 random bits in [0, 1).
+// 53 random bits in [0, 1): every value is a multiple of 2^-53, so that a double holds it exactly.
+// Takes two numbers of the sequence.
 static inline double kz_random_unit(kz_random *random) {
     const uint64_t high = kz_random_next(random) >> 5;
     const uint64_t low = kz_random_next(random) >> 6;

@@ -12,9 +12,9 @@
 typedef struct kz_sampling {
     float temperature; // 0: greedy, the rest is then ignored
     uint32_t top_k;    // 0: off
-    float top_p;       // 1: off
-    float min_p;       // 0: off
-    uint64_t seed;
+    float top_p;       // (0, 1]; 1: off
+    float min_p;       // [0, 1]; 0: off
+    uint64_t seed;     // of the draws (generate/random.h)
 } kz_sampling;
 
 typedef struct kz_candidate {
@@ -29,15 +29,19 @@ typedef struct kz_sampler kz_sampler;
 // [0, 1].
 KAZEIA_MUST_CHECK kazeia_status kz_sampling_check(const kz_sampling *sampling);
 
-// `vocabulary`: length of the rows. Sampling does not allocate.
+// `vocabulary`: length of the rows. Takes 16 bytes a token, none for a greedy sampler; sampling
+// does not allocate. Fails as kz_sampling_check does, or with OUT_OF_MEMORY. One thread at a time.
 KAZEIA_MUST_CHECK kazeia_status kz_sampler_create(const kz_sampling *sampling, uint32_t vocabulary,
                                                   const kazeia_allocator *allocator,
                                                   kz_sampler **out_sampler);
+// NULL is fine.
 void kz_sampler_destroy(kz_sampler *sampler);
 // Starts the random numbers again from the seed.
 void kz_sampler_reset(kz_sampler *sampler);
 
-// BAD_FILE when no logit is a number (weights that overflow). NaN counts as -infinity.
+// Chooses a token for one row, `logits` [vocabulary], which is only read. Of equally good ones a
+// greedy choice takes the lowest id. BAD_FILE when no logit is a number (weights that overflow).
+// NaN counts as -infinity.
 KAZEIA_MUST_CHECK kazeia_status kz_sampler_pick(kz_sampler *sampler, const float *logits,
                                                 int32_t *out_token);
 // The tokens that a draw would choose among, with their probabilities, in no promised order; valid
@@ -48,7 +52,8 @@ KAZEIA_MUST_CHECK kazeia_status kz_sampler_candidates(kz_sampler *sampler, const
 
 // The largest logit's id, the lowest of equals; -1 when none is a number.
 int32_t kz_logits_best(const float *logits, size_t count);
-// log softmax of `token`, summed in double. -infinity for a token that cannot be.
+// Natural log softmax of `token` (< count). Exponentials are good to 2e-7 of themselves and summed
+// in double. -infinity for a token that cannot be, and when no logit is a number.
 double kz_logits_log_probability(const float *logits, size_t count, int32_t token);
 
 #endif

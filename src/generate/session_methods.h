@@ -1,5 +1,10 @@
 // session_methods.h: what a program's forward and logits methods look like to a session. Inside
 // generate/ only.
+//
+//   in   a program's description, the session's settings: names of methods, inputs and symbols
+//   out  method numbers, and for each input what it means
+//
+// Methods are found and checked once, at creation, so that a call binds by number.
 #ifndef KZ_GENERATE_SESSION_METHODS_H
 #define KZ_GENERATE_SESSION_METHODS_H
 
@@ -16,25 +21,28 @@ enum {
 
 #define KZ_SESSION_GIVEN_LIMIT (KZ_SESSION_INPUT_LIMIT - KZ_SESSION_GIVEN)
 
+// The prefill or the step method.
 typedef struct kz_session_forward {
     uint32_t method;
     uint32_t token_limit;  // maximum of the symbol "tokens"
     uint32_t token_symbol; // its place
+    // What a call binds, in the method's order; the place of "tokens" is filled at each call.
     uint32_t symbols[KZ_SYMBOL_LIMIT];
     uint32_t roles[KZ_SESSION_INPUT_LIMIT]; // [input_count]
     uint32_t input_count;
 } kz_session_forward;
 
+// All that a session knows of its program.
 typedef struct kz_session_shape {
     kz_session_forward prefill, step;
-    bool has_prefill;
-    uint32_t logits_method, logits_limit;
-    uint32_t token_limit; // the larger of the two methods'
-    uint32_t context;     // width of the row table
-    uint32_t rows;        // cache rows
+    bool has_prefill;                     // else `prefill` is zeros
+    uint32_t logits_method, logits_limit; // the method, and the most rows that it takes at once
+    uint32_t token_limit;                 // the larger of the two methods'
+    uint32_t context;                     // width of the row table
+    uint32_t rows;                        // cache rows
     uint32_t sequences;
-    uint32_t hidden, vocabulary;
-    uint32_t given_count;
+    uint32_t hidden, vocabulary; // columns of hidden rows and of logits
+    uint32_t given_count;        // inputs of the settings
 } kz_session_shape;
 
 // Fails with BAD_FILE when the methods are not those of a token model, UNSUPPORTED when one is

@@ -7,18 +7,21 @@
 
 #include "base/status.h"
 
+// The verdict on a token that was just chosen.
 typedef enum kz_stop_action {
     KZ_STOP_CONTINUE, // the token belongs to the reply
     KZ_STOP_HOLD,     // it may be the beginning of an end: keep it back until the next verdict
     KZ_STOP_END,      // the reply ends before this token
 } kz_stop_action;
 
+// Judges each chosen token once, in order, on the loop's thread.
 typedef struct kz_stop_rule {
     void *context;
     kz_stop_action (*judge)(void *context, int32_t token);
 } kz_stop_rule;
 
-// Which tokens may come next (a grammar, say).
+// Which tokens may come next (a grammar, say). Asked for each token of the vocabulary at each step;
+// `advance` is not called for the token that ends a reply.
 typedef struct kz_token_mask {
     void *context;
     bool (*is_allowed)(void *context, int32_t token);
