@@ -18,13 +18,14 @@
 typedef struct kz_chat kz_chat;
 
 typedef struct kz_chat_settings {
-    const char *system;  // the first message; NULL: the template's own, if it has one
-    bool is_raw;         // the text is the prompt itself: no template, no history
+    const char *system;  // the first message, copied; NULL: the template's own, if it has one
+    bool is_raw;         // the text is the prompt itself: no template, no history, `system` ignored
     uint32_t max_tokens; // of a reply; 0: as many as fit
     kz_sampling sampling;
     uint64_t memory_limit; // of the session; 0: none
 } kz_chat_settings;
 
+// Why a reply ended; NONE while it is written.
 typedef enum kz_chat_stop {
     KZ_CHAT_STOP_NONE,
     KZ_CHAT_STOP_TOKEN,
@@ -44,11 +45,15 @@ typedef struct kz_chat_statistics {
     kz_chat_stop stop;
 } kz_chat_statistics;
 
-// UNSUPPORTED when the program is no language model, or has no chat template and is_raw is not set.
+// UNSUPPORTED when the program is no language model, has no tokenizer, or has no chat template and
+// is_raw is not set; BAD_ARGUMENT when a sampling number is out of its range or the system message
+// is too long; OUT_OF_MEMORY, also for a session over the limit. Retains the program; the pool must
+// outlive the chat.
 KAZEIA_MUST_CHECK kazeia_status kz_chat_create(kz_program *program, kz_pool *pool,
                                                const kz_chat_settings *settings,
                                                const kazeia_allocator *allocator,
                                                kz_chat **out_chat);
+// NULL is fine. No other call may be running.
 void kz_chat_destroy(kz_chat *chat);
 // The session that kz_chat_create makes for a program (its plan is kz_session_plan's).
 kz_session_settings kz_chat_session_settings(void);
@@ -58,14 +63,18 @@ kz_session_settings kz_chat_session_settings(void);
 KAZEIA_MUST_CHECK kazeia_status kz_chat_feed(kz_chat *chat, const char *text, size_t bytes,
                                              size_t *out_taken);
 // Does a bounded piece of work: one chunk of the prompt, or one token. KAZEIA_OK (perhaps with 0
-// bytes), NEEDS_INPUT before finish, DONE after the reply, CANCELLED until reset or end_turn.
-// BAD_ARGUMENT when the turn does not fit the context (it is dropped, the conversation stays) or
-// `capacity` is below 4, the longest character.
+// bytes), NEEDS_INPUT before finish, DONE after the reply (again and again, until feed), CANCELLED
+// until reset or end_turn. BAD_ARGUMENT when the turn does not fit the context or `capacity` is
+// below 4, the longest character; the latter changes nothing, any other failure but CANCELLED drops
+// the turn: the conversation is as before it and feed may begin another.
 KAZEIA_MUST_CHECK kazeia_status kz_chat_next(kz_chat *chat, char *out, size_t capacity,
                                              size_t *out_bytes);
+// The turn is whole. BAD_ARGUMENT while a reply is being written.
 KAZEIA_MUST_CHECK kazeia_status kz_chat_finish(kz_chat *chat);
+// From any thread: seen within some milliseconds, in the prompt too.
 void kz_chat_cancel(kz_chat *chat);
-// Forgets the conversation; the system message stays.
+// Forgets the conversation and starts the random numbers again; the system message stays. Ends a
+// cancellation.
 void kz_chat_reset(kz_chat *chat);
 // Ends the present turn in whatever state it is, and a cancellation with it; the conversation goes
 // on from there. A turn whose reply has not begun is dropped, as if it had not been fed. A reply
@@ -74,8 +83,10 @@ void kz_chat_reset(kz_chat *chat);
 void kz_chat_end_turn(kz_chat *chat, size_t heard_bytes);
 
 kz_chat_statistics kz_chat_statistics_of(const kz_chat *chat);
-// Ids of the last reply, without the token that ended it; valid until the next call.
+// Ids of the last reply, without the token that ended it: [*out_count], valid until the next call.
+// 0 of them when there is no reply or end_turn has cut it: then its text alone is kept.
 const uint32_t *kz_chat_reply_ids(const kz_chat *chat, size_t *out_count);
+// For measuring (llm/measure.h), between turns.
 kz_session *kz_chat_session(kz_chat *chat);
 const kazeia_allocator *kz_chat_allocator(const kz_chat *chat);
 

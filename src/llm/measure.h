@@ -8,11 +8,14 @@
 #include "generate/session.h"
 #include "text/tokenizer.h"
 
-// A status other than KAZEIA_OK ends the call.
+// Takes `logits` [vocabulary] of the token at `position`, valid during the call. A status other
+// than KAZEIA_OK ends the call that computes, which returns it.
 typedef kazeia_status (*kz_logits_sink)(void *context, size_t position, const float *logits,
                                         size_t vocabulary);
 
-// Logits of positions [first, count) of `ids`.
+// Logits of positions [first, count) of `ids` [count], in order. BAD_ARGUMENT when the context
+// holds fewer or an id is no token; CANCELLED. Sequence 0 of the session is used by all functions
+// here.
 KAZEIA_MUST_CHECK kazeia_status kz_measure_logits(kz_session *session, const int32_t *ids,
                                                   size_t count, size_t first,
                                                   const kazeia_allocator *allocator,
@@ -25,7 +28,9 @@ typedef struct kz_perplexity {
 
 // As llama.cpp's llama-perplexity measures it: the text's tokens are cut into chunks of
 // `chunk_tokens` (what is left over is not used); in each the first token is BOS where the model
-// wants it, and the tokens at chunk_tokens / 2 + 1 and after are scored.
+// wants it, and the tokens at chunk_tokens / 2 + 1 and after are scored. BAD_ARGUMENT when
+// chunk_tokens is not 4 to the session's limit or the text does not fill one chunk; BAD_FILE when
+// the tokenizer has tokens that the model lacks.
 KAZEIA_MUST_CHECK kazeia_status kz_measure_perplexity(
     kz_session *session, const kz_bytes *tokenizer_section, const char *text, size_t bytes,
     uint32_t chunk_tokens, const kazeia_allocator *allocator, kz_perplexity *out_perplexity);
@@ -36,7 +41,8 @@ typedef struct kz_speed {
 } kz_speed;
 
 // One prefill of `prefill` tokens and then, in its place, `decode` single steps, each after `depth`
-// tokens. The ids are a fixed sequence below `id_limit`.
+// tokens. The ids are a fixed sequence below `id_limit`, which is at least 1. BAD_ARGUMENT when
+// they do not fit the context.
 KAZEIA_MUST_CHECK kazeia_status kz_measure_speed(kz_session *session, uint32_t prefill,
                                                  uint32_t decode, uint32_t depth, uint32_t id_limit,
                                                  const kazeia_allocator *allocator,

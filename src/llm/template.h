@@ -15,6 +15,7 @@
 
 typedef struct kz_template kz_template;
 
+// One message of a conversation; everything belongs to whoever made it.
 typedef struct kz_message {
     const char *role; // as "user"
     const char *text;
@@ -30,9 +31,11 @@ KAZEIA_MUST_CHECK kazeia_status kz_template_create(const kz_chat_template *roles
                                                    kz_tokenizer *tokenizer, size_t longest_run,
                                                    const kazeia_allocator *allocator,
                                                    kz_template **out_template);
+// NULL is fine.
 void kz_template_destroy(kz_template *chat_template);
 
-// Renders the conversation and, with `is_generating`, the start of the reply. Where no system
+// Renders the conversation and, with `is_generating`, the start of the reply into `out_ids`
+// [capacity]. Where no system
 // message comes first, the template's own does. Never allocates. BAD_ARGUMENT when a role is not
 // the template's, or when there are more than `capacity` ids or a run is too long.
 KAZEIA_MUST_CHECK kazeia_status kz_template_encode(kz_template *chat_template,
