@@ -13,26 +13,34 @@
 
 typedef struct kz_say kz_say;
 
+// The strings may go after creation.
 typedef struct kz_say_options {
     const char *language;  // of the text, for abbreviations; NULL: "fr"
-    bool cuts_first_early; // text/sentence.h
+    bool cuts_first_early; // the first piece may end at a comma (text/sentence.h)
 } kz_say_options;
 
-// The voice stays the caller's and must outlive the stage; its begun_bytes is not called and may be
-// NULL.
+// The table is copied. The voice stays the caller's and must outlive the stage; its begun_bytes is
+// not called and may be NULL. OUT_OF_MEMORY.
 KAZEIA_MUST_CHECK kazeia_status kz_say_create(const kz_speak_table *voice,
                                               const kz_say_options *options,
                                               const kazeia_allocator *allocator, kz_say **out_say);
+// NULL is fine; the voice is left alone.
 void kz_say_destroy(kz_say *say);
 
+// UTF-8; takes what there is room for. BAD_ARGUMENT after finish, until reset.
 KAZEIA_MUST_CHECK kazeia_status kz_say_feed(kz_say *say, const char *text, size_t bytes,
                                             size_t *out_taken);
+// Mono samples at the voice's rate, up to `capacity`: *out_count of them, maybe 0. NEEDS_INPUT: no
+// whole sentence waits. DONE: all is spoken after finish. CANCELLED until reset. UNSUPPORTED when
+// the voice asks for text and takes none.
 KAZEIA_MUST_CHECK kazeia_status kz_say_next(kz_say *say, float *out_samples, size_t capacity,
                                             size_t *out_count);
+// No more text comes: what is held is spoken as it stands.
 KAZEIA_MUST_CHECK kazeia_status kz_say_finish(kz_say *say);
 // The pipeline's kz_speak_table.begun_bytes.
 size_t kz_say_begun_bytes(const kz_say *say);
 void kz_say_cancel(kz_say *say);
+// As new, the voice included; ends a cancellation.
 KAZEIA_MUST_CHECK kazeia_status kz_say_reset(kz_say *say);
 
 #endif

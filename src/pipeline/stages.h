@@ -10,6 +10,8 @@
 
 #include "text/utterance.h"
 
+// Samples -> what was said. feed: f32 mono at the stage's rate. next: one window; its pointers are
+// valid until the stage's next call. DONE ends a turn, after which feed begins the next.
 typedef struct kz_listen_table {
     void *self;
     kazeia_status (*feed)(void *self, const float *samples, size_t count, size_t *out_taken);
@@ -19,6 +21,7 @@ typedef struct kz_listen_table {
     kazeia_status (*reset)(void *self);
 } kz_listen_table;
 
+// A question -> a reply, both UTF-8. next: whole characters, up to `capacity` bytes.
 typedef struct kz_think_table {
     void *self;
     kazeia_status (*feed)(void *self, const char *text, size_t bytes, size_t *out_taken);
@@ -31,6 +34,7 @@ typedef struct kz_think_table {
     kazeia_status (*end_turn)(void *self, size_t heard_bytes);
 } kz_think_table;
 
+// Text as it is written -> f32 mono samples. After DONE only reset leads on.
 typedef struct kz_speak_table {
     void *self;
     kazeia_status (*feed)(void *self, const char *text, size_t bytes, size_t *out_taken);

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 
+// What the turn waits for.
 typedef enum kz_turn_state {
     KZ_TURN_IDLE,       // the person speaks
     KZ_TURN_HEARING,    // the listen stage works on what was said
@@ -18,6 +19,7 @@ typedef enum kz_turn_state {
     KZ_TURN_STATE_COUNT
 } kz_turn_state;
 
+// What came of a piece of work.
 typedef enum kz_turn_event {
     KZ_EVENT_NOTHING,     // a piece of work without a result; no state expects it
     KZ_EVENT_SOUND_ENDED, // the last sample of the person's turn was fed
@@ -33,7 +35,7 @@ typedef enum kz_turn_event {
     KZ_EVENT_COUNT
 } kz_turn_event;
 
-// What is to be done now; a step may ask for several.
+// What is to be done now; a step may ask for several, which are carried out from the lowest bit up.
 typedef enum kz_turn_action {
     KZ_ACTION_LISTEN = 1,         // tell the listen stage that the person's turn has ended
     KZ_ACTION_MATCH = 2,          // compare the transcript with the commands
@@ -45,6 +47,7 @@ typedef enum kz_turn_action {
     KZ_ACTION_FORGET = 128,       // the conversation keeps only what was heard
 } kz_turn_action;
 
+// Whose times are kept.
 typedef enum kz_turn_stage {
     KZ_STAGE_LISTEN,
     KZ_STAGE_COMMAND,
@@ -53,20 +56,23 @@ typedef enum kz_turn_stage {
     KZ_STAGE_COUNT
 } kz_turn_stage;
 
-// In ms since the turn's last sample was fed; -1: it did not happen.
+// In ms since the turn's last sample was fed; -1: it did not happen. A start and a first result
+// keep their first time, an end its last.
 typedef struct kz_turn_times {
     double start_ms, first_ms, end_ms;
 } kz_turn_times;
 
+// A plain value: copying it is a snapshot.
 typedef struct kz_turn {
     kz_turn_state state;
-    double origin_ms;
+    double origin_ms; // when the last sample was fed, in the time of the events
     kz_turn_times stages[KZ_STAGE_COUNT];
 } kz_turn;
 
+// IDLE, no times.
 kz_turn kz_turn_initial(void);
 // The turn after `event` at `at_ms` (any origin), and the actions it asks for. An event that the
-// state does not expect changes nothing and asks for nothing.
+// state does not expect changes nothing and asks for nothing. *out_actions is of kz_turn_action.
 kz_turn kz_turn_step(const kz_turn *turn, kz_turn_event event, double at_ms, uint32_t *out_actions);
 
 #endif

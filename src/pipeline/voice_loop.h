@@ -15,7 +15,8 @@
 
 #define KZ_VOICE_LOOP_SAMPLES 2048 // of the reply, handed over at once
 
-// Receives the reply's samples as they are ready.
+// Receives the reply's samples as they are ready, 1 to KZ_VOICE_LOOP_SAMPLES at once, on the turn's
+// thread.
 typedef kazeia_status (*kz_samples_sink)(void *context, const float *samples, size_t count);
 
 typedef struct kz_voice_loop {
@@ -26,7 +27,7 @@ typedef struct kz_voice_loop {
     kz_command_matcher *matcher; // NULL: no commands
     // Results of the last turn.
     kz_text_buffer transcript, reply;
-    char language[16];
+    char language[16]; // of the last window with words
     kz_command_result command;
     kz_turn turn;
     uint64_t spoken_count; // samples handed over
@@ -46,15 +47,18 @@ typedef struct kz_voice_loop {
     atomic_bool is_cancelled;
 } kz_voice_loop;
 
-// All zeros first. After a failure clear is still due.
+// The struct is all zeros first. Takes 512 KB for transcript and reply, 256 KB each: a turn whose
+// texts are longer fails with OUT_OF_MEMORY. After a failure clear is still due.
 KAZEIA_MUST_CHECK kazeia_status kz_voice_loop_init(kz_voice_loop *loop,
                                                    const kazeia_allocator *allocator);
+// Between turns only; the stages are left alone.
 void kz_voice_loop_clear(kz_voice_loop *loop);
 
-// Runs one turn to its end. Whatever it returns, the stages are ready for the next turn. When that
-// is not KAZEIA_OK, the language model remembers of this turn only what was heard: the sentences
-// whose samples had begun to be handed over, and nothing when its reply had not begun. A status of
-// the sink's ends the turn and is passed on.
+// Runs one turn to its end: f32 mono samples at the listen stage's rate in, the reply through
+// `sink` (NULL: it is dropped), all else in the loop's fields. Whatever it returns, the stages are
+// ready for the next turn. When that is not KAZEIA_OK, the language model remembers of this turn
+// only what was heard: the sentences whose samples had begun to be handed over, and nothing when
+// its reply had not begun. A status of the sink's ends the turn and is passed on.
 KAZEIA_MUST_CHECK kazeia_status kz_voice_loop_turn(kz_voice_loop *loop, const float *samples,
                                                    size_t count, kz_samples_sink sink,
                                                    void *context);
