@@ -5,9 +5,10 @@
 #include "kazeia/commands.h"
 #include "text/command_grammar.h"
 
-// NULL for NULL.
+// The matcher inside, which stays the commands'; NULL for NULL.
 kz_command_matcher *kz_commands_matcher(kazeia_commands *commands);
-// A result in public form; the slots lie in `commands` until its next use.
+// A result in public form; the slots lie in `commands` until its next use, the strings where the
+// result has them. `commands` may be NULL when there is no match.
 kazeia_command kz_commands_present(kazeia_commands *commands, const kz_command_result *result);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "kazeia/program.h"
 
-// The pipeline's kz_speak_table.begun_bytes. The stage must be a speaking one.
+// The pipeline's kz_speak_table.begun_bytes: bytes of text up to the end of the last sentence whose
+// sound has begun. The stage must be a speaking one, which is not checked.
 size_t kz_speak_stage_begun_bytes(const kazeia_stage *speak);
 
 #endif

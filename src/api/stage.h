@@ -6,6 +6,8 @@
 
 #include "kazeia/program.h"
 
+// What kazeia_stage_* forward to once the pointers are known not to be NULL, feed's `count` to be
+// above 0 and *out_taken and *out_count to be 0: a function that fails need not touch them.
 typedef struct kz_stage_table {
     const char *name; // as "chat"
     kazeia_status (*feed)(kazeia_stage *stage, const void *in, size_t count, size_t *out_taken);
@@ -16,11 +18,12 @@ typedef struct kz_stage_table {
     void (*destroy)(kazeia_stage *stage);
 } kz_stage_table;
 
+// The public handle: a pointer to it is also one to the whole stage.
 struct kazeia_stage {
     const kz_stage_table *table;
 };
 
-// The kinds of stages.
+// The kinds of stages. A stage is of a kind when it has that table.
 extern const kz_stage_table kz_listen_stage_table;
 extern const kz_stage_table kz_chat_stage_table;
 extern const kz_stage_table kz_speak_stage_table;
