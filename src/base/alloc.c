@@ -37,6 +37,8 @@ bool kz_size_add(size_t a, size_t b, size_t *out_sum) {
     return !__builtin_add_overflow(a, b, out_sum);
 }
 
+// Zeroed in one place, so that every struct in the library begins as its empty value and a
+// half-made one can be destroyed like a whole one.
 static void *allocate_zeroed(const kazeia_allocator *allocator, size_t bytes) {
     if (allocator->allocate == allocate_by_malloc) {
         return calloc(1, bytes);
@@ -56,6 +58,7 @@ kazeia_status kz_alloc(const kazeia_allocator *allocator, size_t count, size_t b
                        "no memory for %s: %zu times %zu bytes is more than can be counted", what,
                        count, bytes_each);
     }
+    // An allocator may answer NULL for 0 bytes, which would look like a failure.
     void *memory = allocate_zeroed(allocator, bytes > 0 ? bytes : 1);
     if (memory == NULL) {
         return kz_fail(KAZEIA_OUT_OF_MEMORY, "no memory for %s: %zu bytes refused", what, bytes);
@@ -67,7 +70,11 @@ kazeia_status kz_alloc(const kazeia_allocator *allocator, size_t count, size_t b
 kazeia_status kz_alloc_aligned(const kazeia_allocator *allocator, size_t bytes, size_t alignment,
                                const char *what, void **out_memory) {
     assert(alignment > 0 && alignment <= 4096 && (alignment & (alignment - 1)) == 0);
+    // The word in front of the aligned address must itself be aligned, or a reader of it would trap
+    // on processors that ask for that.
     const size_t step = alignment < sizeof(void *) ? sizeof(void *) : alignment;
+    // Worst case: the pointer's own word, and a whole step less one to reach the next aligned
+    // address.
     size_t total = 0;
     if (!kz_size_add(bytes, step + sizeof(void *), &total)) {
         return kz_fail(KAZEIA_OUT_OF_MEMORY, "no memory for %s: %zu bytes cannot be aligned to %zu",
@@ -83,6 +90,8 @@ kazeia_status kz_alloc_aligned(const kazeia_allocator *allocator, size_t bytes, 
     return KAZEIA_OK;
 }
 
+// Not the C library's realloc, which the caller's allocator does not have: both blocks exist for a
+// moment, so growth must count on three times the old size.
 kazeia_status kz_realloc(const kazeia_allocator *allocator, size_t old_count, size_t new_count,
                          size_t bytes_each, const char *what, void **memory) {
     void *grown = NULL;
@@ -117,6 +126,7 @@ void kz_free(const kazeia_allocator *allocator, void *memory) {
     }
 }
 
+// kz_free on aligned memory would hand the allocator an address that it never gave.
 void kz_free_aligned(const kazeia_allocator *allocator, void *memory) {
     if (memory == NULL) {
         return;

@@ -43,7 +43,9 @@ static const x86_bits needed_bits[KZ_CPU_LEVEL_COUNT] = {
                     AMX_STATE},
 };
 
-// Only valid when OSXSAVE is set.
+// Only valid when OSXSAVE is set. The instruction itself is illegal where the system has not turned
+// it on. XCR0 tells what the system saves at a switch of threads: a processor may have registers
+// that the kernel would lose.
 static uint32_t read_xcr0(void) {
     uint32_t low = 0;
     uint32_t high = 0;
@@ -63,6 +65,7 @@ static x86_bits read_bits(void) {
     if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) {
         return bits;
     }
+    // Subleaf 0 gives in EAX the last subleaf that exists; what a later one answers has no meaning.
     const uint32_t last_subleaf = eax;
     bits.leaf7_ebx = ebx;
     bits.leaf7_ecx = ecx;
@@ -89,6 +92,8 @@ static bool machine_has(kz_cpu_level level) {
                           has_all(found.leaf7_edx, needed->leaf7_edx) &&
                           has_all(found.leaf7_1_eax, needed->leaf7_1_eax) &&
                           has_all(found.xcr0, needed->xcr0);
+    // Asked last: the permission is for the whole process and cannot be given back, and it makes
+    // signal frames larger by the 8 KB of the tiles.
     return is_there && (level != KZ_CPU_AMX || kz_os_grant_amx());
 }
 
@@ -105,6 +110,8 @@ static const uint64_t needed_bits[KZ_CPU_LEVEL_COUNT][2] = {
     [KZ_CPU_I8MM] = {ASIMD | ASIMDDP, I8MM},
 };
 
+// Advanced SIMD is part of every 64-bit ARM that Linux runs on; it is asked for all the same, so
+// that a table row of zeros can mean another family.
 static bool machine_has(kz_cpu_level level) {
     const uint64_t *needed = needed_bits[level];
     uint64_t first = 0;
@@ -122,6 +129,8 @@ static bool machine_has(kz_cpu_level level) {
 
 #endif
 
+// The enum may come from the outside as an integer: one comparison as unsigned also refuses
+// negative ones.
 static bool is_level(kz_cpu_level level) {
     return (unsigned)level < KZ_CPU_LEVEL_COUNT;
 }

@@ -12,6 +12,8 @@ void kz_json_writer_init(kz_json_writer *writer, kz_text_buffer *text) {
     *writer = (kz_json_writer){.text = text, .status = KAZEIA_OK};
 }
 
+// The first failure stays and stops all later output: a caller writes a whole object without a
+// check a line and looks at the status once, at the end.
 static void put(kz_json_writer *writer, const char *bytes, size_t count) {
     if (writer->status == KAZEIA_OK) {
         writer->status = kz_text_buffer_append(writer->text, bytes, count);
@@ -29,6 +31,7 @@ static size_t character_length(const uint8_t *bytes, size_t count) {
     if (first < 0x80) {
         return 1;
     }
+    // C0 and C1 would be overlong forms of ASCII, F5 and above lie past U+10FFFF.
     const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
     if (first < 0xc2 || first > 0xf4 || length > count) {
         return 0;
@@ -47,6 +50,8 @@ static size_t character_length(const uint8_t *bytes, size_t count) {
     return length;
 }
 
+// The two lists run in parallel. strchr would find the NUL at the end of the first one, hence the
+// test for 0.
 static void put_control(kz_json_writer *writer, uint8_t byte) {
     static const char names[] = "\b\t\n\f\r\"\\";
     static const char escapes[] = "btnfr\"\\";
@@ -60,6 +65,7 @@ static void put_control(kz_json_writer *writer, uint8_t byte) {
     put_text(writer, text);
 }
 
+// DEL needs no escape in JSON; it gets one because a terminal that shows the text would act on it.
 static bool is_escaped(uint8_t byte) {
     return byte < 0x20 || byte == '"' || byte == '\\' || byte == 0x7f;
 }
@@ -127,6 +133,8 @@ void kz_json_put_string_bytes(kz_json_writer *writer, const char *key, const cha
 }
 
 void kz_json_put_string(kz_json_writer *writer, const char *key, const char *text) {
+    // The key goes out before the value is looked at, so that a NULL string still leaves a whole
+    // pair.
     begin_value(writer, key);
     if (text) {
         put_quoted(writer, text, strlen(text));
@@ -152,9 +160,11 @@ void kz_json_put_unsigned(kz_json_writer *writer, const char *key, uint64_t valu
 void kz_json_put_real(kz_json_writer *writer, const char *key, double value) {
     char digits[32] = "null";
     if (isfinite(value)) {
+        // Six digits are what most settings were typed with; seventeen always give a double back.
         // The shortest of the precisions that gives the same number back.
         for (int precision = 6; precision <= 17; precision++) {
             snprintf(digits, sizeof digits, "%.*g", precision, value);
+            // Bits are compared, not values: 0 and -0 are equal and yet two numbers.
             const double back = strtod(digits, NULL);
             if (memcmp(&back, &value, sizeof back) == 0) {
                 break;

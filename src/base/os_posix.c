@@ -24,6 +24,8 @@ typedef struct error_reason {
     const char *text;
 } error_reason;
 
+// The status follows whose fault it is: a name that the caller chose is NOT_FOUND or BAD_ARGUMENT,
+// what the machine refuses is IO.
 static const error_reason reasons[] = {
     {ENOENT, KAZEIA_NOT_FOUND, "no such file or folder"},
     {ENOTDIR, KAZEIA_NOT_FOUND, "a part of the path is not a folder"},
@@ -54,6 +56,8 @@ kazeia_status kz_os_fail(int error, const char *deed, const char *path) {
 
 bool kz_os_grant_amx(void) {
 #if defined(__linux__) && defined(__x86_64__)
+    // Linux gives the tile registers only to a process that asks (arch_prctl, since 5.16); the C
+    // library has no names for the two numbers in older versions.
     const long request_permission = 0x1023; // ARCH_REQ_XCOMP_PERM
     const long tile_registers = 18;         // XFEATURE_XTILE_DATA
     return syscall(SYS_arch_prctl, request_permission, tile_registers) == 0;
@@ -72,12 +76,15 @@ void kz_os_hardware_capabilities(uint64_t *out_first, uint64_t *out_second) {
 #endif
 }
 
+// Monotonic: a user who sets the clock must not make a duration negative. 64 bits of nanoseconds
+// last for 584 years.
 uint64_t kz_clock_now_ns(void) {
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+// The time of day in the user's zone: it is for what is said aloud, never for measuring.
 kz_wall_clock kz_clock_wall(void) {
     const time_t now = time(NULL);
     struct tm local = {0};

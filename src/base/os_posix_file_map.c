@@ -22,12 +22,15 @@ static kazeia_status map_descriptor(int file, const char *path, kz_file_map *out
         return kz_fail(KAZEIA_BAD_ARGUMENT, "cannot read '%s': it is a %s, expected a file", path,
                        S_ISDIR(facts.st_mode) ? "folder" : "device or pipe");
     }
+    // On 32-bit systems a file may be larger than the address space.
     if ((uint64_t)facts.st_size > SIZE_MAX) {
         return kz_fail(KAZEIA_OUT_OF_MEMORY, "cannot map '%s': %llu bytes are too many", path,
                        (unsigned long long)facts.st_size);
     }
     const size_t size = (size_t)facts.st_size;
     void *bytes = NULL;
+    // mmap refuses a length of 0, but an empty file is a file: its reader says what is missing in
+    // it.
     if (size > 0) {
         bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
         if (bytes == MAP_FAILED) {
@@ -43,6 +46,8 @@ kazeia_status kz_file_map_open(const char *path, kz_file_map *out_map) {
     if (file < 0) {
         return kz_os_fail(errno, "open", path);
     }
+    // The mapping keeps the file alive; the descriptor would only count against the process's
+    // limit.
     const kazeia_status status = map_descriptor(file, path, out_map);
     (void)close(file);
     return status;
@@ -55,6 +60,8 @@ void kz_file_map_close(kz_file_map *map) {
     *map = (kz_file_map){NULL, 0};
 }
 
+// Only a hint, so its failure changes nothing but speed. madvise wants the start of a page, the
+// caller has any offset.
 void kz_file_map_advise(const kz_file_map *map, size_t offset, size_t bytes, bool will_need) {
     if (offset >= map->size || bytes == 0) {
         return;

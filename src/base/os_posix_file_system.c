@@ -27,6 +27,8 @@ kz_path_kind kz_path_query(const char *path, uint64_t *out_size) {
     return S_ISDIR(facts.st_mode) ? KZ_PATH_FOLDER : KZ_PATH_OTHER;
 }
 
+// By device and inode: two spellings, a symbolic link and a hard link all lead to one file that
+// must not be read and written at once.
 bool kz_path_is_same(const char *left, const char *right) {
     struct stat left_facts;
     struct stat right_facts;
@@ -34,10 +36,14 @@ bool kz_path_is_same(const char *left, const char *right) {
            left_facts.st_dev == right_facts.st_dev && left_facts.st_ino == right_facts.st_ino;
 }
 
-// The next name of the folder other than "." and ".."; NULL at the end or with errno set.
+// The next name of the folder other than "." and ".."; NULL at the end or with errno set. The name
+// lives in the DIR until the next call.
 static const char *next_name(DIR *folder) {
     for (;;) {
+        // readdir tells its end from a failure by errno alone, which it leaves untouched at the
+        // end.
         errno = 0;
+        // Safe with threads as long as nobody shares the DIR, which is this call's own.
         const struct dirent *entry = readdir(folder);
         if (entry == NULL) {
             return NULL;

@@ -43,7 +43,8 @@ struct kz_file_writer {
     unsigned char *buffer; // [WRITE_BUFFER_BYTES]
 };
 
-// A descriptor of the folder that holds `path`, or -1 with errno set.
+// A descriptor of the folder that holds `path`, or -1 with errno set. Without a slash in the path
+// the folder is the present one, taken now: a later chdir changes nothing.
 static int open_folder_of(const char *path) {
     char folder[PATH_MAX];
     const size_t length = (size_t)(kz_path_name(path) - path);
@@ -73,12 +74,15 @@ static bool flush_descriptor(int descriptor) {
 static bool write_all(int file, const void *bytes, size_t count, uint64_t offset) {
     const unsigned char *next = bytes;
     while (count > 0) {
+        // Linux writes at most 0x7ffff000 bytes in one call, and some systems refuse more than
+        // INT_MAX.
         const size_t piece = count < (size_t)1 << 30 ? count : (size_t)1 << 30;
         const ssize_t written = pwrite(file, next, piece, (off_t)offset);
         if (written < 0 && errno == EINTR) {
             continue;
         }
         if (written <= 0) {
+            // 0 bytes without an error would loop for ever; a full device is the only known cause.
             errno = written == 0 ? ENOSPC : errno;
             return false;
         }
@@ -91,6 +95,7 @@ static bool write_all(int file, const void *bytes, size_t count, uint64_t offset
 
 static kazeia_status write_at(kz_file_writer *writer, const void *bytes, size_t count,
                               uint64_t offset) {
+    // Before the attempt: a write that fails half way has changed the file as well.
     writer->is_durable = false;
     if (!write_all(writer->file, bytes, count, offset)) {
         writer->has_failed = true;
@@ -106,6 +111,8 @@ static kazeia_status write_buffer_out(kz_file_writer *writer) {
     return KAZEIA_OK;
 }
 
+// A failed write leaves the buffer and the file at odds, so nothing after it can be trusted,
+// however well it goes.
 static kazeia_status check_unfailed(const kz_file_writer *writer) {
     if (writer->has_failed) {
         return kz_fail(KAZEIA_IO, "cannot write '%s': an earlier write to it failed", writer->path);
@@ -113,7 +120,9 @@ static kazeia_status check_unfailed(const kz_file_writer *writer) {
     return KAZEIA_OK;
 }
 
-// True when the new file is ours: locked, and not removed by a cleaner before it was locked.
+// True when the new file is ours: locked, and not removed by a cleaner before it was locked. A
+// cleaner of another process may open and lock the file in the instant between its creation and
+// this lock: it then removes it, and the next number is tried.
 static bool claim_temporary(int file) {
     struct stat facts;
     if (flock(file, LOCK_EX | LOCK_NB) != 0) {
@@ -123,6 +132,8 @@ static bool claim_temporary(int file) {
 }
 
 static kazeia_status open_temporary(kz_file_writer *writer) {
+    // Bounded: a folder full of leftovers that nobody may remove is a failure to report, not a
+    // loop.
     for (unsigned i = 0; i < TEMPORARY_TRIES; i++) {
         const int length = snprintf(writer->temporary, sizeof writer->temporary,
                                     "%s" TEMPORARY_MARK "%ld-%u", writer->name, (long)getpid(), i);
@@ -130,6 +141,8 @@ static kazeia_status open_temporary(kz_file_writer *writer) {
             writer->temporary[0] = '\0';
             return kz_os_fail(ENAMETOOLONG, "write", writer->path);
         }
+        // O_EXCL with O_NOFOLLOW: a link planted under this name must not lead the bytes elsewhere.
+        // The mode is cut by the user's mask.
         writer->file = openat(writer->folder, writer->temporary,
                               O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (writer->file >= 0 && claim_temporary(writer->file)) {
@@ -140,6 +153,7 @@ static kazeia_status open_temporary(kz_file_writer *writer) {
             writer->temporary[0] = '\0';
             return kz_os_fail(error, "write", writer->path);
         }
+        // Somebody else holds it or has removed it: it is not ours to unlink.
         if (writer->file >= 0) {
             (void)close(writer->file);
             writer->file = -1;
@@ -150,6 +164,7 @@ static kazeia_status open_temporary(kz_file_writer *writer) {
                    writer->path, TEMPORARY_TRIES);
 }
 
+// A missing target is fine, and a symbolic link to a file is judged by what it leads to.
 static kazeia_status check_target(const char *path) {
     const kz_path_kind kind = kz_path_query(path, NULL);
     if (kz_path_name(path)[0] == '\0') {
@@ -167,6 +182,7 @@ static kazeia_status open_writer(kz_file_writer *writer, const char *path) {
     KZ_TRY(kz_copy_string(&writer->allocator, path, strlen(path), &writer->path));
     KZ_TRY(kz_alloc(&writer->allocator, WRITE_BUFFER_BYTES, 1, "a write buffer", &buffer));
     writer->buffer = buffer;
+    // Points into our own copy: the caller's string may go after creation.
     writer->name = kz_path_name(writer->path);
     writer->folder = open_folder_of(path);
     if (writer->folder < 0) {
@@ -207,6 +223,7 @@ kazeia_status kz_file_writer_create(const char *path, const kazeia_allocator *al
     KZ_TRY(kz_alloc(&source, 1, sizeof(kz_file_writer), "a file writer", &memory));
     kz_file_writer *writer = memory;
     writer->allocator = source;
+    // Zeroed memory would say descriptor 0, and abandon would close standard input.
     writer->folder = -1;
     writer->file = -1;
     const kazeia_status status = open_writer(writer, path);
@@ -220,6 +237,7 @@ kazeia_status kz_file_writer_create(const char *path, const kazeia_allocator *al
 
 kazeia_status kz_file_writer_append(kz_file_writer *writer, const void *bytes, size_t count) {
     KZ_TRY(check_unfailed(writer));
+    // The buffer is emptied before a large piece goes out past it: bytes reach the file in order.
     if (count > WRITE_BUFFER_BYTES - writer->bytes_buffered) {
         KZ_TRY(write_buffer_out(writer));
     }
@@ -248,6 +266,8 @@ kazeia_status kz_file_writer_patch(kz_file_writer *writer, uint64_t offset, cons
     if (count == 0) {
         return KAZEIA_OK;
     }
+    // Wholly in the buffer, or else the buffer is written first, so that a patch across the border
+    // is one write.
     if (offset >= writer->bytes_on_file) {
         memcpy(writer->buffer + (size_t)(offset - writer->bytes_on_file), bytes, count);
         writer->is_durable = false;
@@ -285,6 +305,8 @@ kazeia_status kz_file_writer_flush(kz_file_writer *writer) {
     return KAZEIA_OK;
 }
 
+// The order is the promise: bytes on disk, then the name, then the folder that holds the name. A
+// crash between two of them leaves the old file or the new one.
 static kazeia_status rename_into_place(kz_file_writer *writer, const char *name) {
     if (!writer->is_durable) {
         KZ_TRY(kz_file_writer_flush(writer));
@@ -293,6 +315,8 @@ static kazeia_status rename_into_place(kz_file_writer *writer, const char *name)
     if (renameat(writer->folder, writer->temporary, writer->folder, name) != 0) {
         return kz_os_fail(errno, "replace", writer->path);
     }
+    // From here the file has its final name, and abandon must not remove it whatever the folder's
+    // flush says.
     writer->temporary[0] = '\0';
     if (!flush_descriptor(writer->folder)) {
         return kz_os_fail(errno, "flush the folder of", writer->path);
@@ -320,6 +344,7 @@ static bool parse_temporary_name(const char *entry, const char *name, long *out_
     const char *process = entry + name_length + strlen(TEMPORARY_MARK);
     const size_t process_digits = strspn(process, "0123456789");
     const char *number = process + process_digits;
+    // Nine digits fit a long of 32 bits; Linux's process ids have at most seven.
     if (process_digits == 0 || process_digits > 9 || *number != '-') {
         return false;
     }
@@ -328,7 +353,9 @@ static bool parse_temporary_name(const char *entry, const char *name, long *out_
     return *out_process > 0 && number_digits > 0 && number[1 + number_digits] == '\0';
 }
 
-// Whose temporary file it is: true when nobody holds it any more.
+// Whose temporary file it is: true when nobody holds it any more. Getting the lock proves that its
+// writer is gone. Without locks only a process that does not exist is proof; one of another user
+// answers EPERM and counts as alive.
 static bool is_abandoned(int file, long process) {
     if (flock(file, LOCK_EX | LOCK_NB) == 0) {
         return true;
@@ -338,6 +365,7 @@ static bool is_abandoned(int file, long process) {
 
 // Removes the temporary file when nobody holds it; true when somebody does.
 static bool remove_if_stale(int folder, const char *entry, long process) {
+    // Non-blocking, because a named pipe of such a name would wait for a writer for ever.
     const int file = openat(folder, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) {
         return false;
@@ -346,6 +374,8 @@ static bool remove_if_stale(int folder, const char *entry, long process) {
     const bool is_file = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode);
     const bool is_stale = is_file && is_abandoned(file, process);
     if (is_stale) {
+        // Still under the lock: a writer that creates the same name meanwhile fails at O_EXCL until
+        // it is gone.
         (void)unlinkat(folder, entry, 0);
     }
     (void)close(file);
@@ -358,6 +388,7 @@ size_t kz_file_count_writers(const char *path) {
     if (folder < 0) {
         return 0;
     }
+    // From here the listing owns the descriptor.
     DIR *listing = fdopendir(folder);
     if (listing == NULL) {
         (void)close(folder);

@@ -24,6 +24,8 @@ kazeia_status kz_library_open(const char *name, kz_library *out_library) {
 }
 
 kazeia_status kz_library_find(const kz_library *library, const char *symbol, void **out_address) {
+    // A function of address NULL does not exist in a library, so NULL is a failure without a look
+    // at dlerror's state.
     void *address = dlsym(library->native, symbol);
     if (address == NULL) {
         return kz_fail(KAZEIA_NOT_FOUND, "the library has no function '%s': %s", symbol,
@@ -33,6 +35,7 @@ kazeia_status kz_library_find(const kz_library *library, const char *symbol, voi
     return KAZEIA_OK;
 }
 
+// Nobody may hold a function's address any more: its code leaves the process here.
 void kz_library_close(kz_library *library) {
     if (library->native != NULL) {
         (void)dlclose(library->native);

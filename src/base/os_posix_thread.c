@@ -65,10 +65,13 @@ void kz_condition_wait(kz_condition *condition, kz_mutex *mutex) {
     expect_success(pthread_cond_wait(&condition->native, &mutex->native));
 }
 
+// True may also be a wake-up without a signal: the caller looks at its own condition again in both
+// cases.
 bool kz_condition_wait_ms(kz_condition *condition, kz_mutex *mutex, uint32_t timeout_ms) {
     struct timespec end = {0};
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_sec += (time_t)(timeout_ms / 1000u);
+    // At most 999,999,999 each, so the sum is below two seconds and one carry is enough.
     end.tv_nsec += (long)(timeout_ms % 1000u) * 1000000L;
     if (end.tv_nsec >= 1000000000L) {
         end.tv_sec += 1;
@@ -81,6 +84,8 @@ void kz_condition_signal_all(kz_condition *condition) {
     expect_success(pthread_cond_broadcast(&condition->native));
 }
 
+// The argument is the kz_thread itself, which the caller keeps in place: no allocation that could
+// fail between here and the start.
 static void *run_thread(void *argument) {
     const kz_thread *thread = argument;
     thread->run(thread->context);
@@ -92,9 +97,12 @@ kazeia_status kz_thread_start(kz_thread *thread, void (*run)(void *context), voi
     sigset_t old_signals;
     thread->run = run;
     thread->context = context;
+    // Set before pthread_create, so that a join after a failed start does nothing.
     thread->is_running = false;
     (void)sigfillset(&all_signals);
     expect_success(pthread_sigmask(SIG_SETMASK, &all_signals, &old_signals));
+    // The new thread inherits the mask of this moment; blocking inside the thread would leave a gap
+    // in which it could take a signal.
     const int error = pthread_create(&thread->native, NULL, run_thread, thread);
     expect_success(pthread_sigmask(SIG_SETMASK, &old_signals, NULL));
     if (error != 0) {
@@ -115,6 +123,7 @@ void kz_thread_yield(void) {
     sched_yield();
 }
 
+// Also leaves the core's units to its hyper-thread, which may be the one that is waited for.
 void kz_thread_pause(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -123,6 +132,9 @@ void kz_thread_pause(void) {
 #endif
 }
 
+// A container or taskset gives fewer cores than the machine has; more threads than that would wait
+// for each other. A machine of more than 1024 cores does not fit the set and is asked the plain
+// way.
 uint32_t kz_thread_core_count(void) {
 #if defined(__linux__)
     cpu_set_t cores;

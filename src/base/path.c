@@ -10,6 +10,7 @@ kazeia_status kz_path_join(const char *folder, const char *name, kz_text_buffer 
     const size_t length = strlen(folder);
     kz_text_buffer_reset(out_path);
     KZ_TRY(kz_text_buffer_append(out_path, folder, length));
+    // An empty folder means the present one: "/name" would be the root's.
     if (length > 0 && folder[length - 1] != '/') {
         KZ_TRY(kz_text_buffer_append(out_path, "/", 1));
     }

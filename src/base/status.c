@@ -62,7 +62,8 @@ static void set_sentence(const char *raw, bool is_cut) {
     memcpy(last_sentence + at, is_cut ? cut_mark : "", is_cut ? sizeof cut_mark : 1);
 }
 
-// Formats into raw[KZ_SENTENCE_BYTES]; returns the length that the whole text would have.
+// Formats into raw[KZ_SENTENCE_BYTES]; returns the length that the whole text would have. Never
+// allocates: the sentence for "out of memory" is made here, too.
 static size_t format_raw(char *raw, const char *format, va_list arguments) {
     const int length = vsnprintf(raw, KZ_SENTENCE_BYTES, format, arguments);
     if (length >= 0) {
@@ -85,6 +86,7 @@ kazeia_status kz_fail(kazeia_status status, const char *format, ...) {
 }
 
 kazeia_status kz_fail_context(kazeia_status status, const char *format, ...) {
+    // Both sentences at full length and the ": " between them; set_sentence cuts the sum.
     char raw[2 * KZ_SENTENCE_BYTES + 2];
     va_list arguments;
     va_start(arguments, format);
@@ -106,6 +108,7 @@ const char *kazeia_status_name(kazeia_status status) {
         KAZEIA_STATUS_LIST(STATUS_NAME)
 #undef STATUS_NAME
     };
+    // The names' table is indexed by value: a negative status becomes a large index.
     const size_t i = (size_t)status;
     return i < sizeof names / sizeof names[0] ? names[i] : "UNKNOWN";
 }

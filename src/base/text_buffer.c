@@ -15,6 +15,7 @@ kazeia_status kz_text_buffer_init(kz_text_buffer *buffer, const kazeia_allocator
                                   size_t reserved, size_t limit) {
     assert(limit >= reserved);
     *buffer = (kz_text_buffer){.allocator = kz_allocator_or_default(allocator), .limit = limit};
+    // One more than can be filled, here and at growth: the text is a C string at every moment.
     size_t bytes = 0;
     if (!kz_size_add(reserved, 1, &bytes)) {
         return kz_fail(KAZEIA_OUT_OF_MEMORY, "no memory for a text buffer of %zu bytes", reserved);
@@ -42,6 +43,7 @@ static kazeia_status make_room(kz_text_buffer *buffer, size_t count) {
                        buffer->count, count, buffer->limit);
     }
     const size_t needed = buffer->count + count;
+    // Halving the limit avoids an overflow in doubling; near the limit growth goes straight to it.
     const size_t doubled =
         buffer->capacity <= buffer->limit / 2 ? buffer->capacity * 2 : buffer->limit;
     const size_t capacity = doubled > needed ? doubled : needed;
@@ -50,6 +52,7 @@ static kazeia_status make_room(kz_text_buffer *buffer, size_t count) {
         return kz_fail(KAZEIA_OUT_OF_MEMORY, "no memory for a text buffer of %zu bytes", capacity);
     }
     void *memory = buffer->bytes;
+    // The NUL goes along. A failure leaves the old text whole.
     KZ_TRY(kz_realloc(&buffer->allocator, buffer->count + 1, bytes, 1, "a text buffer", &memory));
     buffer->bytes = memory;
     buffer->capacity = capacity;
@@ -74,6 +77,8 @@ kazeia_status kz_text_buffer_append_string(kz_text_buffer *buffer, const char *t
 kazeia_status kz_text_buffer_append_format(kz_text_buffer *buffer, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
+    // Formatted twice, first for the length alone. The arguments must not point into the buffer,
+    // which make_room may move.
     const int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
     if (length < 0) {
@@ -87,6 +92,7 @@ kazeia_status kz_text_buffer_append_format(kz_text_buffer *buffer, const char *f
     return KAZEIA_OK;
 }
 
+// The NUL moves with the rest, hence one byte more.
 void kz_text_buffer_drop_front(kz_text_buffer *buffer, size_t count) {
     const size_t dropped = count < buffer->count ? count : buffer->count;
     if (dropped == 0) {
