@@ -29,6 +29,8 @@ typedef struct file_reader {
     kz_audio_source source;
 } file_reader;
 
+// Asked before libsndfile, whose own sentence for a missing file or a folder says no more than
+// "System error".
 static kazeia_status check_path(const char *path) {
     uint64_t size = 0;
     switch (kz_path_query(path, &size)) {
@@ -51,6 +53,7 @@ static kazeia_status check_format(const file_reader *reader, uint32_t wanted_rat
         return kz_fail(KAZEIA_UNSUPPORTED, "%s: has %d channels, expected 1 to %d", reader->path,
                        format->channels, MOST_CHANNELS);
     }
+    // A rate of 1 Hz would let a small file claim days of sound.
     if (format->samplerate < (int)KZ_LOWEST_RATE_HZ ||
         format->samplerate > (int)KZ_HIGHEST_RATE_HZ) {
         return kz_fail(KAZEIA_UNSUPPORTED, "%s: its sample rate is %d Hz, expected %u to %u",
@@ -72,6 +75,8 @@ static kazeia_status check_format(const file_reader *reader, uint32_t wanted_rat
 
 static kazeia_status open_file(file_reader *reader, uint32_t wanted_rate_hz) {
     KZ_TRY(check_path(reader->path));
+    // libsndfile keeps the reason of a failed sf_open in one variable for the whole process: two
+    // threads that fail at once may see each other's reason. The status is right in any case.
     reader->file = sf_open(reader->path, SFM_READ, &reader->format);
     if (reader->file == NULL) {
         return kz_fail(KAZEIA_BAD_FILE, "%s: is no audio that can be read: %s", reader->path,
@@ -94,10 +99,12 @@ static kazeia_status allocate_buffers(file_reader *reader, uint32_t wanted_rate_
     reader->mono = memory;
     const uint64_t most = (uint64_t)FIRST_CAPACITY_S * wanted_rate_hz;
     const uint64_t frames = reader->format.frames > 0 ? (uint64_t)reader->format.frames : 0;
+    // `most` bounds what a header can make us take before a single frame is decoded.
     uint64_t capacity = most;
     if (frames / source_rate_hz < FIRST_CAPACITY_S) {
         capacity = frames * wanted_rate_hz / source_rate_hz + 1;
     }
+    // One more than the longest sound: the resampler may round its last sample up.
     reader->limit = (size_t)KZ_AUDIO_LONGEST_S * wanted_rate_hz + 1;
     reader->capacity = (size_t)capacity;
     reader->result.sample_rate_hz = wanted_rate_hz;
@@ -111,6 +118,7 @@ static kazeia_status allocate_buffers(file_reader *reader, uint32_t wanted_rate_
 
 // Makes room for `more` samples after the present ones.
 static kazeia_status reserve(file_reader *reader, size_t more) {
+    // No overflow: the count is at most the limit, and `more` at most a block.
     const size_t needed = reader->result.count + more;
     if (needed <= reader->capacity) {
         return KAZEIA_OK;
@@ -130,6 +138,7 @@ static kazeia_status reserve(file_reader *reader, size_t more) {
     return KAZEIA_OK;
 }
 
+// The mean, not the sum: two channels in phase must not pass full scale.
 static void mix_down(file_reader *reader, size_t frames) {
     const size_t channels = reader->source.channel_count;
     for (size_t frame = 0; frame < frames; frame++) {
@@ -153,6 +162,8 @@ static kazeia_status append(file_reader *reader, size_t count) {
 
 // Sends mono samples through the resampler; NULL asks for the rest at the end.
 static kazeia_status append_resampled(file_reader *reader, const float *mono, size_t count) {
+    // At least one place is made each round, so that a round without a sample given or taken means
+    // that nothing is left, or that the resampler is stuck, never that there was no room.
     for (;;) {
         KZ_TRY(reserve(reader, 1));
         size_t taken = 0;
@@ -177,6 +188,7 @@ static kazeia_status append_resampled(file_reader *reader, const float *mono, si
 
 static kazeia_status read_all(file_reader *reader) {
     for (;;) {
+        // A short count need not be the end; only 0 is.
         const sf_count_t frames = sf_readf_float(reader->file, reader->block, BLOCK_FRAMES);
         if (frames <= 0) {
             break;
@@ -190,6 +202,7 @@ static kazeia_status read_all(file_reader *reader) {
         return kz_fail(KAZEIA_BAD_FILE, "%s: damaged after %llu frames: %s", reader->path,
                        (unsigned long long)reader->source.frame_count, sf_strerror(reader->file));
     }
+    // The filter of the resampler still holds the last milliseconds.
     return reader->resampler != NULL ? append_resampled(reader, NULL, 0) : KAZEIA_OK;
 }
 
@@ -215,6 +228,7 @@ kazeia_status kz_audio_read_file(const char *path, uint32_t wanted_rate_hz,
         *out_source = reader.source;
     }
 done:
+    // On success the samples are the caller's by now.
     if (status != KAZEIA_OK) {
         kz_samples_clear(&reader.result, &reader.allocator);
     }

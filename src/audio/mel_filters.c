@@ -42,8 +42,12 @@ void kz_mel_make_slaney_filters(uint32_t channel_count, float *out_filters) {
         const double high = edge_hz(channel + 2, channel_count);
         for (uint32_t bin = 0; bin < KZ_MEL_BINS; bin++) {
             const double hz = bin * bin_hz;
+            // The lower of the two slopes is the triangle: outside it one of them is negative, and
+            // fmax cuts it off.
             const double height = fmin((hz - low) / (middle - low), (high - hz) / (high - middle));
             out_filters[channel * KZ_MEL_BINS + bin] =
+                // A triangle of height 2 / width has the area one (slaney's norm): wide high
+                // channels do not outweigh narrow low ones.
                 (float)(fmax(0.0, height) * 2.0 / (high - low));
         }
     }

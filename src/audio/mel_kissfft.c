@@ -48,6 +48,8 @@ static kazeia_status check_arguments(uint32_t channel_count, const float *filter
     return KAZEIA_OK;
 }
 
+// A filter from a checkpoint may hold zeros inside its run; they are kept as weights. One of zeros
+// only has a run of none.
 // The run of bins from the first to the last weight that is not zero.
 static filter_run find_run(const float *filter) {
     uint32_t first = 0;
@@ -80,6 +82,7 @@ static kazeia_status prepare_filters(kz_mel *mel, const float *filters) {
     KZ_TRY(kz_alloc(&mel->allocator, mel->channel_count, sizeof(filter_run), "mel filter runs",
                     &memory));
     mel->runs = memory;
+    // Room for dense filters: a checkpoint's may be of any shape.
     KZ_TRY(kz_alloc(&mel->allocator, dense_count, sizeof(float), "mel filter weights", &memory));
     mel->weights = memory;
     if (filters != NULL) {
@@ -95,12 +98,15 @@ static kazeia_status prepare_filters(kz_mel *mel, const float *filters) {
 
 static kazeia_status prepare_transform(kz_mel *mel) {
     for (uint32_t i = 0; i < KZ_MEL_WINDOW; i++) {
+        // The periodic Hann window divides by the length, not by the length less one:
+        // torch.hann_window's default, which Whisper was trained with.
         mel->window[i] = (float)(0.5 - 0.5 * cos(2.0 * PI * i / KZ_MEL_WINDOW));
     }
     size_t bytes = 0;
     kiss_fftr_alloc(KZ_MEL_WINDOW, 0, NULL, &bytes); // only tells the size
     void *memory;
     KZ_TRY(kz_alloc(&mel->allocator, bytes, 1, "kissfft state", &memory));
+    // kissfft builds its state in place, so kz_free of the same address gives it back.
     mel->transform = kiss_fftr_alloc(KZ_MEL_WINDOW, 0, memory, &bytes);
     if (mel->transform == NULL) {
         kz_free(&mel->allocator, memory);
@@ -153,6 +159,7 @@ static float sample_at(const float *samples, size_t count, ptrdiff_t index) {
     return (size_t)mirrored < count ? kz_sample_or_silence(samples[mirrored]) : 0.0f;
 }
 
+// Inside the sound, as nearly all frames are, no index needs mirroring.
 static void window_frame(kz_mel *mel, const float *samples, size_t count, size_t row) {
     const ptrdiff_t start = (ptrdiff_t)(row * KZ_MEL_HOP) - (ptrdiff_t)HALF_WINDOW;
     if (start >= 0 && (size_t)start + KZ_MEL_WINDOW <= count) {
@@ -185,6 +192,7 @@ static float compute_row(kz_mel *mel, float loudest, float *out_row) {
         mel->power[bin] = value.r * value.r + value.i * value.i;
     }
     for (uint32_t channel = 0; channel < mel->channel_count; channel++) {
+        // Clamped before the logarithm: the power of digital silence is 0.
         out_row[channel] = log10f(fmaxf(apply_filter(mel, channel), LOWEST_POWER));
         loudest = fmaxf(loudest, out_row[channel]);
     }
@@ -206,6 +214,8 @@ size_t kz_mel_compute(kz_mel *mel, const float *samples, size_t count, float *ou
         window_frame(mel, samples, count, row);
         loudest = compute_row(mel, loudest, out_rows + row * channels);
     }
+    // The floor hangs on the loudest value of the whole window, so no row can be scaled before all
+    // are computed.
     const float floor = loudest - LOG_RANGE;
     for (size_t i = 0; i < sounding * channels; i++) {
         out_rows[i] = normalise(out_rows[i], floor);

@@ -24,8 +24,11 @@ static kazeia_status check_rate(uint32_t rate_hz) {
 static kazeia_status open_native(uint32_t in_rate_hz, uint32_t out_rate_hz, soxr_t *out_native) {
     const soxr_io_spec_t sample_types = soxr_io_spec(SOXR_FLOAT32_I, SOXR_FLOAT32_I);
     const soxr_quality_spec_t quality = soxr_quality_spec(SOXR_VHQ, 0);
+    // One, said outright: 0 would let soxr start OpenMP's threads, past the pool that the caller
+    // has sized.
     const soxr_runtime_spec_t one_thread = soxr_runtime_spec(1);
     soxr_error_t error = NULL;
+    // libsoxr takes its memory from malloc: it has no way to be given an allocator.
     *out_native =
         soxr_create(in_rate_hz, out_rate_hz, 1, &error, &sample_types, &quality, &one_thread);
     if (*out_native == NULL || error != NULL) {
@@ -69,6 +72,8 @@ kazeia_status kz_resampler_run(kz_resampler *resampler, const float *samples, si
                                size_t *out_count) {
     size_t taken = 0;
     size_t given = 0;
+    // A NULL input tells libsoxr that the sound is over, and each later call gives more of what it
+    // still holds.
     const soxr_error_t error =
         soxr_process(resampler->native, samples, count, &taken, out_samples, capacity, &given);
     if (error != NULL) {

@@ -24,10 +24,13 @@ struct kz_ring {
 
 kazeia_status kz_ring_create(size_t capacity, const kazeia_allocator *allocator,
                              kz_ring **out_ring) {
+    // A quarter, so that rounding up to a power of two cannot overflow; kz_alloc checks the bytes.
     if (capacity == 0 || capacity > SIZE_MAX / 4) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "ring: capacity is %zu samples, expected 1 to %zu",
                        capacity, SIZE_MAX / 4);
     }
+    // A power of two divides the range of size_t, so that positions may wrap in the middle of use
+    // and a mask still finds the place.
     size_t rounded = 1;
     while (rounded < capacity) {
         rounded *= 2;
@@ -64,7 +67,10 @@ static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
+// Acquire on the other side's position: the taker's reads are over before their places are written
+// again.
 size_t kz_ring_feed(kz_ring *ring, const float *samples, size_t count) {
+    // One's own position needs no order: no other thread writes it.
     const size_t fed = atomic_load_explicit(&ring->fed_count, memory_order_relaxed);
     const size_t taken = atomic_load_explicit(&ring->taken_count, memory_order_acquire);
     count = smaller(count, ring->mask + 1 - (fed - taken));
@@ -78,6 +84,7 @@ size_t kz_ring_feed(kz_ring *ring, const float *samples, size_t count) {
     return count;
 }
 
+// Acquire pairs with the feeder's release: what the position counts is there to be read.
 size_t kz_ring_take(kz_ring *ring, float *out_samples, size_t capacity) {
     const size_t taken = atomic_load_explicit(&ring->taken_count, memory_order_relaxed);
     const size_t fed = atomic_load_explicit(&ring->fed_count, memory_order_acquire);
@@ -103,6 +110,7 @@ size_t kz_ring_capacity(const kz_ring *ring) {
     return ring->mask + 1;
 }
 
+// Only the taking side may move the taken position; a feeder that did so would race with a take.
 void kz_ring_drop_all(kz_ring *ring) {
     const size_t fed = atomic_load_explicit(&ring->fed_count, memory_order_acquire);
     atomic_store_explicit(&ring->taken_count, fed, memory_order_release);

@@ -44,6 +44,7 @@ static void make_header(uint32_t sample_rate_hz, uint32_t sample_count, uint8_t 
     put_u16(out_header + 20, 1);  // PCM
     put_u16(out_header + 22, 1);  // channels
     put_u32(out_header + 24, sample_rate_hz);
+    // Bytes a second, then bytes and bits of a frame.
     put_u32(out_header + 28, sample_rate_hz * BYTES_PER_SAMPLE);
     put_u16(out_header + 32, BYTES_PER_SAMPLE);
     put_u16(out_header + 34, 8 * BYTES_PER_SAMPLE);
@@ -64,6 +65,8 @@ kazeia_status kz_wav_writer_create(const char *path, uint32_t sample_rate_hz,
     writer->allocator = chosen;
     writer->sample_rate_hz = sample_rate_hz;
     uint8_t header[HEADER_BYTES];
+    // The sizes are known at commit and patched in then; the file has its name only after that, so
+    // nobody sees zeros.
     make_header(sample_rate_hz, 0, header);
     kazeia_status status;
     KZ_TRY_DONE(status, kz_file_writer_create(path, &chosen, &writer->file));
@@ -75,6 +78,7 @@ done:
     return status;
 }
 
+// Full scale is 32768 on the negative side only; a sample of 1.0 is cut by one step.
 static int16_t pcm16_from_float(float sample) {
     const float scaled = sample * 32768.0f;
     if (!(scaled > -32768.0f)) { // NaN comes here, too
@@ -84,6 +88,8 @@ static int16_t pcm16_from_float(float sample) {
 }
 
 kazeia_status kz_wav_writer_append(kz_wav_writer *writer, const float *samples, size_t count) {
+    // Refused before anything of the piece is written: what was appended so far can still be
+    // committed.
     if (count > MOST_SAMPLES - writer->sample_count) {
         return kz_fail(KAZEIA_UNSUPPORTED,
                        "wav: %llu samples and %zu more pass the 4 GB that a wav file can hold",
@@ -109,6 +115,8 @@ uint64_t kz_wav_writer_sample_count(const kz_wav_writer *writer) {
 kazeia_status kz_wav_writer_commit(kz_wav_writer *writer) {
     uint8_t header[HEADER_BYTES];
     make_header(writer->sample_rate_hz, (uint32_t)writer->sample_count, header);
+    // The writer is destroyed in any case; commit of the file has destroyed that one, hence NULL
+    // for the abandon below.
     kazeia_status status = kz_file_writer_patch(writer->file, 0, header, sizeof header);
     if (status == KAZEIA_OK) {
         status = kz_file_writer_commit(writer->file);
