@@ -44,6 +44,7 @@ typedef struct text_piece {
     bool ends_sentence;
 } text_piece;
 
+// 0 is the settings' zero value and means normal speed. The test is written so that NaN fails it.
 static kazeia_status choose_rate(float speed, uint32_t *out_words_per_minute) {
     const float chosen = speed == 0.0f ? 1.0f : speed;
     const float rate = chosen * (float)KZ_ESPEAK_NORMAL_RATE;
@@ -69,6 +70,7 @@ static kazeia_status choose_name(const char *speaker, const char *language, char
 static void clear_stream(espeak_voice *voice) {
     voice->text_count = 0;
     voice->is_finished = false;
+    // Not under the lock: creation and reset happen while no other thread uses the voice.
     voice->piece_limit = PIECE_BYTES;
     voice->audio_count = 0;
     voice->audio_given = 0;
@@ -77,6 +79,8 @@ static void clear_stream(espeak_voice *voice) {
 static kazeia_status create_voice(const kazeia_allocator *allocator, uint32_t sample_rate_hz,
                                   espeak_voice **out_voice) {
     const kazeia_allocator chosen = kz_allocator_or_default(allocator);
+    // More than twice what a piece of PIECE_BYTES takes at normal speed; speak_piece copes with
+    // slower ones.
     const size_t capacity = (size_t)AUDIO_SECONDS * sample_rate_hz;
     void *memory;
     KZ_TRY(kz_alloc(&chosen, 1, sizeof(espeak_voice), "espeak voice", &memory));
@@ -105,6 +109,8 @@ static kazeia_status open_voice(const char *speaker, const kz_voice_options *opt
     uint32_t words_per_minute = 0;
     KZ_TRY(choose_rate(options->speed, &words_per_minute));
     uint32_t sample_rate_hz;
+    // Opened before the name is checked, since only the loaded library knows its voices; closed
+    // again on each failure after it.
     KZ_TRY(kz_espeak_open(&sample_rate_hz));
     espeak_voice *voice = NULL;
     kazeia_status status = choose_name(speaker, options->language, name);
@@ -124,6 +130,7 @@ static kazeia_status open_voice(const char *speaker, const kz_voice_options *opt
 static void close_voice(kz_voice *base) {
     espeak_voice *voice = (espeak_voice *)base;
     const kazeia_allocator allocator = voice->allocator;
+    // The library stays loaded (text/espeak_library.c); this only gives up our claim.
     kz_espeak_close();
     kz_mutex_clear(&voice->text_lock);
     kz_free(&allocator, voice->audio);
@@ -141,6 +148,8 @@ static kazeia_status feed(kz_voice *base, const char *text, size_t count, size_t
     }
     kazeia_status status = KAZEIA_OK;
     kz_mutex_lock(&voice->text_lock);
+    // Under the lock, since finish may come from the feeding thread while next looks at the same
+    // flag.
     if (voice->is_finished) {
         status = kz_fail(KAZEIA_BAD_ARGUMENT, "voice espeak: fed after finish");
     } else {
@@ -162,6 +171,7 @@ static void finish(kz_voice *base) {
     kz_mutex_unlock(&voice->text_lock);
 }
 
+// Seen by keep_sound at the next 20 ms of sound, in the middle of a synthesis.
 static void cancel(kz_voice *base) {
     atomic_store(&((espeak_voice *)base)->is_cancelled, true);
 }
@@ -204,6 +214,7 @@ static text_piece find_piece(const espeak_voice *voice) {
     const char *text = voice->text;
     const size_t limit = voice->piece_limit;
     const size_t seen = voice->text_count < limit ? voice->text_count : limit;
+    // Only within the limit: a line that is longer is cut before its end is looked for.
     const char *line_end = memchr(text, '\n', seen);
     if (line_end != NULL) {
         return (text_piece){(size_t)(line_end - text) + 1, true};
@@ -211,6 +222,8 @@ static text_piece find_piece(const espeak_voice *voice) {
     if (voice->text_count > limit) {
         return (text_piece){find_cut(text, limit), false};
     }
+    // Less than a limit's worth without a line end waits for the rest of its sentence, whose melody
+    // depends on it.
     return (text_piece){voice->is_finished ? voice->text_count : 0, true};
 }
 
@@ -220,6 +233,8 @@ static kazeia_status copy_piece(espeak_voice *voice, text_piece *out_piece) {
     kz_mutex_lock(&voice->text_lock);
     *out_piece = find_piece(voice);
     if (out_piece->count > 0) {
+        // The synthesis works on the copy, without the lock: the feeding thread may append
+        // meanwhile.
         memcpy(voice->piece, voice->text, out_piece->count);
     } else {
         status = voice->is_finished ? KAZEIA_DONE : KAZEIA_NEEDS_INPUT;
@@ -228,6 +243,7 @@ static kazeia_status copy_piece(espeak_voice *voice, text_piece *out_piece) {
     return status;
 }
 
+// What was fed since the copy stands behind the piece and moves to the front.
 static void drop_text(espeak_voice *voice, size_t count) {
     kz_mutex_lock(&voice->text_lock);
     voice->text_count -= count;
@@ -235,6 +251,7 @@ static void drop_text(espeak_voice *voice, size_t count) {
     kz_mutex_unlock(&voice->text_lock);
 }
 
+// Runs inside espeak-ng, under its process-wide lock: it must not block nor call back into it.
 static bool keep_sound(void *context, const int16_t *samples, size_t count) {
     espeak_voice *voice = context;
     voice->is_audio_full = count > voice->audio_capacity - voice->audio_count;
@@ -258,11 +275,14 @@ static kazeia_status speak_piece(espeak_voice *voice) {
     voice->audio_given = 0;
     voice->is_audio_full = false;
     const kazeia_status status = kz_espeak_synthesise(&request, keep_sound, voice);
+    // Nothing of the attempt was given out yet, so it can be made again with half the text. A
+    // single byte cannot be halved; its sound is cut, which ends the loop.
     if (voice->is_audio_full && piece.count > 1) { // few bytes, long sound: numbers, slow speech
         voice->audio_count = 0;
         voice->piece_limit = piece.count / 2;
         return KAZEIA_OK;
     }
+    // Dropped on failure, too: text that espeak-ng refuses would be refused for ever.
     drop_text(voice, piece.count);
     voice->piece_limit = PIECE_BYTES;
     return status;
@@ -273,6 +293,7 @@ static size_t give_sound(espeak_voice *voice, float *out_samples, size_t capacit
     const size_t count = left < capacity ? left : capacity;
     const int16_t *samples = voice->audio + voice->audio_given;
     for (size_t i = 0; i < count; i++) {
+        // 32768, not 32767: the division is exact and the wav writer multiplies by the same.
         out_samples[i] = (float)samples[i] / 32768.0f;
     }
     voice->audio_given += count;
@@ -285,6 +306,7 @@ static kazeia_status next(kz_voice *base, float *out_samples, size_t capacity, s
     if (atomic_load(&voice->is_cancelled)) {
         return refuse_cancelled();
     }
+    // At most one synthesis a call; with no room for its sound the caller comes back for it.
     if (voice->audio_given == voice->audio_count) {
         KZ_TRY(speak_piece(voice));
     }

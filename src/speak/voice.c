@@ -15,6 +15,7 @@ static const kz_voice_table *find_table(const char *name, const char **out_speak
     for (size_t i = 0; i < BUILT_IN_COUNT; i++) {
         const char *kind = built_in_voices[i]->kind;
         const size_t length = strlen(kind);
+        // "espeak" alone is a kind without a speaker; "espeakX" is another name.
         if (strncmp(name, kind, length) == 0 && (name[length] == ':' || name[length] == '\0')) {
             *out_speaker = name + length + (name[length] == ':');
             return built_in_voices[i];
@@ -36,6 +37,8 @@ kazeia_status kz_voice_open(const char *name, const kz_voice_options *options,
         return kz_fail(KAZEIA_NOT_FOUND, "there is no voice '%s': expected one as 'espeak:fr'",
                        name);
     }
+    // Zeros are every voice's defaults, so that an option added later needs no change at the
+    // callers.
     const kz_voice_options none = {0};
     return table->open(speaker, options != NULL ? options : &none, allocator, out_voice);
 }
