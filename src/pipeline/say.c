@@ -38,6 +38,7 @@ struct kz_say {
 static kazeia_status fill(kz_say *say, const kz_say_options *options) {
     const kz_sentence_options cutting = {.language = options->language,
                                          .first_fragment_early = options->cuts_first_early};
+    // The flag tells destroy whether there is a lock to clear: a zeroed one is not yet one.
     KZ_TRY(kz_mutex_init(&say->text_lock));
     say->has_text_lock = true;
     KZ_TRY(kz_sentence_stream_create(&say->allocator, &cutting, &say->sentences));
@@ -51,6 +52,7 @@ kazeia_status kz_say_create(const kz_speak_table *voice, const kz_say_options *o
     kz_say *say = NULL;
     KZ_TRY(kz_alloc(&memory, 1, sizeof *say, "speaking stage", (void **)&say));
     say->allocator = memory;
+    // The table is copied, what it points to stays the caller's.
     say->voice = *voice;
     atomic_init(&say->is_cancelled, false);
     const kazeia_status status = fill(say, options);
@@ -79,6 +81,8 @@ void kz_say_destroy(kz_say *say) {
 kazeia_status kz_say_feed(kz_say *say, const char *text, size_t bytes, size_t *out_taken) {
     *out_taken = 0;
     kz_mutex_lock(&say->text_lock);
+    // The cutter decides how much it takes; nothing here may hold text that the cutter has not
+    // seen.
     const kazeia_status status =
         say->is_finished ? kz_fail(KAZEIA_BAD_ARGUMENT, "speak: fed after finish; reset it first")
                          : kz_sentence_stream_feed(say->sentences, text, bytes, out_taken);
@@ -95,7 +99,8 @@ kazeia_status kz_say_finish(kz_say *say) {
     return KAZEIA_OK;
 }
 
-// Moves what the cleaner has decided into `clean`.
+// Moves what the cleaner has decided into `clean`. Both ends are good news: the cleaner has given
+// all that it can for now, or for ever.
 static kazeia_status collect_clean(kz_say *say, kazeia_status *out_end) {
     for (;;) {
         kz_text_view text;
@@ -110,6 +115,8 @@ static kazeia_status collect_clean(kz_say *say, kazeia_status *out_end) {
 
 static kazeia_status clean_sentence(kz_say *say, const kz_text_view *sentence) {
     size_t fed = 0;
+    // The cleaner's window may be smaller than a sentence: it takes a part, and what it gives is
+    // collected before the next one.
     while (fed < sentence->count) {
         size_t taken = 0;
         kazeia_status end = KAZEIA_OK;
@@ -140,13 +147,16 @@ static void trim_front(kz_text_buffer *text) {
 
 // Draws the next sentence into `clean`; KAZEIA_NEEDS_INPUT when there is none yet. At the text's
 // last sentence the cleaner is told so at once: what it held back, an exclamation mark maybe, is
-// spoken with its sentence.
+// spoken with its sentence. KAZEIA_OK with an empty `clean` is possible: a sentence of markup alone
+// has nothing to say.
 static kazeia_status draw_sentence(kz_say *say) {
     kz_text_view sentence = {0};
     const kazeia_status status = kz_sentence_stream_next(say->sentences, &sentence);
     if (status != KAZEIA_DONE) {
         KZ_TRY(status);
         KZ_TRY(clean_sentence(say, &sentence));
+        // Counted in bytes of the text as it was fed, not as it is spoken: begun_bytes must find
+        // its place in the reply.
         say->drawn_bytes += sentence.count;
     }
     if (status == KAZEIA_DONE || (say->is_finished && say->drawn_bytes == say->fed_bytes)) {
@@ -156,6 +166,8 @@ static kazeia_status draw_sentence(kz_say *say) {
     return say->clean.count ? kz_text_buffer_append(&say->clean, "\n", 1) : KAZEIA_OK;
 }
 
+// The view that the cutter gives points into its buffer, which a feed may move: so the cleaning
+// happens under the lock, too.
 static kazeia_status draw_locked(kz_say *say) {
     kz_mutex_lock(&say->text_lock);
     const kazeia_status status = draw_sentence(say);
@@ -166,6 +178,7 @@ static kazeia_status draw_locked(kz_say *say) {
 static kazeia_status give_to_voice(kz_say *say) {
     size_t taken = 0;
     KZ_TRY(say->voice.feed(say->voice.self, say->clean.bytes, say->clean.count, &taken));
+    // A voice that asks and takes nothing would make the caller's loop run for ever.
     if (taken == 0) {
         return kz_fail(KAZEIA_UNSUPPORTED,
                        "speak: the voice asks for text and takes none of a sentence of %zu bytes",
@@ -184,6 +197,7 @@ static kazeia_status supply_voice(kz_say *say) {
         KZ_TRY(draw_locked(say));
         return say->clean.count ? give_to_voice(say) : KAZEIA_OK;
     }
+    // Once: a voice may refuse a second end.
     if (!say->is_told) {
         say->is_told = true;
         return say->voice.finish(say->voice.self);
@@ -193,6 +207,8 @@ static kazeia_status supply_voice(kz_say *say) {
 
 kazeia_status kz_say_next(kz_say *say, float *out_samples, size_t capacity, size_t *out_count) {
     *out_count = 0;
+    // Asked here as well as in the voice: the voice may have been between two calls, with no work
+    // that a cancellation could stop.
     if (atomic_load(&say->is_cancelled)) {
         return kz_fail(KAZEIA_CANCELLED, "speak: stopped");
     }
@@ -207,6 +223,7 @@ size_t kz_say_begun_bytes(const kz_say *say) {
     return say->begun_bytes;
 }
 
+// The flag first: a next that begins after the voice has stopped must not feed it again.
 void kz_say_cancel(kz_say *say) {
     atomic_store(&say->is_cancelled, true);
     say->voice.cancel(say->voice.self);
@@ -219,5 +236,6 @@ kazeia_status kz_say_reset(kz_say *say) {
     say->is_finished = say->is_cleaned = say->is_told = false;
     say->fed_bytes = say->drawn_bytes = say->begun_bytes = 0;
     atomic_store(&say->is_cancelled, false);
+    // Last, because it may fail: the stage itself is new by then.
     return say->voice.reset(say->voice.self);
 }

@@ -12,6 +12,8 @@ typedef struct transition {
 #define GO(state, actions) \
     { true, state, actions }
 
+// A pair that is missing here is no error but no event: a late sample after the turn's end changes
+// nothing.
 static const transition transitions[KZ_TURN_STATE_COUNT][KZ_EVENT_COUNT] = {
     [KZ_TURN_IDLE] = {[KZ_EVENT_SOUND_ENDED] = GO(KZ_TURN_HEARING, KZ_ACTION_LISTEN),
                       [KZ_EVENT_STOPPED] = GO(KZ_TURN_OVER, KZ_ACTION_FORGET)},
@@ -22,6 +24,7 @@ static const transition transitions[KZ_TURN_STATE_COUNT][KZ_EVENT_COUNT] = {
                              GO(KZ_TURN_CONFIRMING, KZ_ACTION_CONFIRM | KZ_ACTION_FINISH_SPEECH),
                          [KZ_EVENT_NO_COMMAND] = GO(KZ_TURN_THINKING, KZ_ACTION_THINK),
                          [KZ_EVENT_STOPPED] = GO(KZ_TURN_OVER, KZ_ACTION_FORGET)},
+    // Sound may come before the reply is whole: that is what makes the first word early.
     [KZ_TURN_THINKING] = {[KZ_EVENT_REPLY_TEXT] = GO(KZ_TURN_THINKING, KZ_ACTION_SPEAK),
                           [KZ_EVENT_REPLY_ENDED] = GO(KZ_TURN_FINISHING, KZ_ACTION_FINISH_SPEECH),
                           [KZ_EVENT_AUDIO] = GO(KZ_TURN_THINKING, KZ_ACTION_PLAY),
@@ -53,6 +56,7 @@ static const time_mark marks[KZ_EVENT_COUNT][4] = {
 };
 
 kz_turn kz_turn_initial(void) {
+    // -1, since 0 ms is a time that occurs.
     kz_turn turn = {.state = KZ_TURN_IDLE};
     for (int i = 0; i < KZ_STAGE_COUNT; i++) {
         turn.stages[i] = (kz_turn_times){-1, -1, -1};
@@ -81,6 +85,7 @@ kz_turn kz_turn_step(const kz_turn *turn, kz_turn_event event, double at_ms,
         return next;
     }
     next.state = step->next;
+    // All times count from the end of the person's sound, which is what the person waits from.
     next.origin_ms = event == KZ_EVENT_SOUND_ENDED ? at_ms : turn->origin_ms;
     for (size_t i = 0; i < sizeof marks[event] / sizeof *marks[event] && marks[event][i].mark;
          i++) {

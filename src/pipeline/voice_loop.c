@@ -12,11 +12,15 @@
 #include "base/clock.h"
 #include "pipeline/command.h"
 
+// More than any context holds as text; taken whole at creation, as nothing may be allocated in a
+// turn. Pages that no text reaches cost no memory.
 #define TEXT_BYTES_LIMIT ((size_t)256 * 1024)
 #define PIECE_BYTES 256
 
 kazeia_status kz_voice_loop_init(kz_voice_loop *loop, const kazeia_allocator *allocator) {
     const kazeia_allocator memory = kz_allocator_or_default(allocator);
+    // The rest of the struct is the creator's zeroed memory, so that clear works however far this
+    // comes.
     atomic_init(&loop->is_cancelled, false);
     loop->turn = kz_turn_initial();
     KZ_TRY(kz_mutex_init(&loop->lock));
@@ -40,6 +44,8 @@ void kz_voice_loop_cancel(kz_voice_loop *loop) {
     kz_mutex_lock(&loop->lock);
     if (loop->is_running) {
         atomic_store(&loop->is_cancelled, true);
+        // All three, whichever is at work: the turn may pass from one to the next in this very
+        // moment. Each forgets it again in `end`.
         loop->listen.cancel(loop->listen.self);
         loop->think.cancel(loop->think.self);
         loop->speak.cancel(loop->speak.self);
@@ -47,6 +53,8 @@ void kz_voice_loop_cancel(kz_voice_loop *loop) {
     kz_mutex_unlock(&loop->lock);
 }
 
+// A stage reports a cancellation only when it is asked to work; between two stages this flag is the
+// only sign.
 static kazeia_status check_cancel(kz_voice_loop *loop) {
     return atomic_load(&loop->is_cancelled)
                ? kz_fail(KAZEIA_CANCELLED, "voice: the turn was stopped")
@@ -56,6 +64,7 @@ static kazeia_status check_cancel(kz_voice_loop *loop) {
 // --- What each state waits for ------------------------------------------------------------------
 
 static kazeia_status append_utterance(kz_voice_loop *loop, const kz_utterance *utterance) {
+    // A window without speech must not add a space, nor set the language.
     if (utterance->text[0] == '\0') {
         return KAZEIA_OK;
     }
@@ -70,6 +79,7 @@ static kazeia_status hear(kz_voice_loop *loop, kz_turn_event *out_event) {
     kz_utterance utterance;
     const kazeia_status status = loop->listen.next(loop->listen.self, &utterance);
     if (status == KAZEIA_DONE) {
+        // Only the end of listening decides: single windows may hold silence.
         *out_event = loop->transcript.count ? KZ_EVENT_HEARD : KZ_EVENT_HEARD_NOTHING;
         return KAZEIA_OK;
     }
@@ -77,6 +87,8 @@ static kazeia_status hear(kz_voice_loop *loop, kz_turn_event *out_event) {
     return append_utterance(loop, &utterance);
 }
 
+// The match was made by the action that led into this state; here its outcome becomes an event, so
+// that both ways are in the table.
 static kazeia_status judge(kz_voice_loop *loop, kz_turn_event *out_event) {
     *out_event = loop->command.is_match ? KZ_EVENT_COMMAND : KZ_EVENT_NO_COMMAND;
     return KAZEIA_OK;
@@ -94,11 +106,13 @@ static kazeia_status give_text(kz_voice_loop *loop, size_t *out_taken) {
     if (!loop->is_reply_whole || loop->is_voice_told || loop->given_bytes < reply->count) {
         return KAZEIA_OK;
     }
+    // Before the call: told once, even when it fails.
     loop->is_voice_told = true;
     return loop->speak.finish(loop->speak.self);
 }
 
-// KAZEIA_NEEDS_INPUT: the voice has nothing to say, and all text there is.
+// KAZEIA_NEEDS_INPUT: the voice has nothing to say, and all text there is. Text first, then sound:
+// a voice that runs dry with text waiting would make the person wait for a whole token more.
 static kazeia_status speak(kz_voice_loop *loop, kz_turn_event *out_event) {
     size_t taken = 0;
     KZ_TRY(give_text(loop, &taken));
@@ -108,6 +122,8 @@ static kazeia_status speak(kz_voice_loop *loop, kz_turn_event *out_event) {
         *out_event = KZ_EVENT_AUDIO_ENDED;
         return KAZEIA_OK;
     }
+    // The voice was full a moment ago and is empty now: the next round gives it more. If it took
+    // nothing just now, it never will.
     if (status == KAZEIA_NEEDS_INPUT && loop->given_bytes < loop->reply.count) {
         return taken ? KAZEIA_OK
                      : kz_fail(KAZEIA_UNSUPPORTED, "speak: the stage asks for text and takes none");
@@ -119,6 +135,7 @@ static kazeia_status speak(kz_voice_loop *loop, kz_turn_event *out_event) {
 
 static kazeia_status speak_rest(kz_voice_loop *loop, kz_turn_event *out_event) {
     const kazeia_status status = speak(loop, out_event);
+    // It has been told the end: asking for more would be asked for ever.
     return status == KAZEIA_NEEDS_INPUT
                ? kz_fail(KAZEIA_UNSUPPORTED, "speak: the stage asks for text after its end")
                : status;
@@ -127,6 +144,8 @@ static kazeia_status speak_rest(kz_voice_loop *loop, kz_turn_event *out_event) {
 static kazeia_status speak_or_think(kz_voice_loop *loop, kz_turn_event *out_event) {
     char piece[PIECE_BYTES];
     size_t count = 0;
+    // A reader hears better than it reads: sound that is ready goes out before the next token is
+    // computed, which may take 100 ms.
     const kazeia_status spoken = speak(loop, out_event);
     if (spoken != KAZEIA_NEEDS_INPUT) {
         return spoken;
@@ -151,6 +170,7 @@ static kazeia_status match(kz_voice_loop *loop) {
     return kz_command_judge(loop->matcher, loop->transcript.bytes, &loop->command);
 }
 
+// A turn is fed whole or not at all; a stage that takes nothing is still busy with the last one.
 static kazeia_status ask(kz_voice_loop *loop) {
     const kz_text_buffer *question = &loop->transcript;
     for (size_t fed = 0, taken = 0; fed < question->count; fed += taken) {
@@ -159,6 +179,7 @@ static kazeia_status ask(kz_voice_loop *loop) {
         if (taken == 0) {
             return kz_fail(KAZEIA_BUSY, "think: the last reply is still being written");
         }
+        // From the first byte: a turn that was fed in part must be ended, too.
         loop->has_asked = true;
     }
     return loop->think.finish(loop->think.self);
@@ -185,13 +206,16 @@ static kazeia_status play(kz_voice_loop *loop) {
     return loop->sink ? loop->sink(loop->sink_context, loop->sound, loop->sound_count) : KAZEIA_OK;
 }
 
+// A question that was never asked leaves the last reply alone: SIZE_MAX cuts nothing.
 static kazeia_status forget(kz_voice_loop *loop) {
     return loop->think.end_turn(loop->think.self, loop->has_asked ? loop->heard_bytes : SIZE_MAX);
 }
 
 // --- The turn -----------------------------------------------------------------------------------
 
-// In the order in which actions of one step are carried out.
+// In the order in which actions of one step are carried out. A table and not a switch, since a step
+// may ask for several. FINISH_SPEECH stands behind CONFIRM and SPEAK: the end comes after the text
+// that it ends.
 static const struct {
     kz_turn_action action;
     kazeia_status (*carry_out)(kz_voice_loop *loop);
@@ -210,6 +234,7 @@ static kazeia_status step(kz_voice_loop *loop, kz_turn_event event) {
     uint32_t asked = 0;
     loop->turn = kz_turn_step(&loop->turn, event, (double)kz_clock_now_ns() / 1e6, &asked);
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+        // A failure leaves the later actions out; `end` then brings every stage to rest.
         if (asked & (uint32_t)actions[i].action) {
             KZ_TRY(actions[i].carry_out(loop));
         }
@@ -217,7 +242,9 @@ static kazeia_status step(kz_voice_loop *loop, kz_turn_event event) {
     return KAZEIA_OK;
 }
 
-// A stage that is full transcribes a window before it takes more.
+// A stage that is full transcribes a window before it takes more. Also the only place that may run
+// long before the turn's clock starts: a recording of minutes is transcribed window by window while
+// it is fed.
 static kazeia_status feed_listen(kz_voice_loop *loop, const float *samples, size_t count) {
     while (count) {
         size_t taken = 0;
@@ -269,11 +296,13 @@ static void begin(kz_voice_loop *loop) {
     loop->spoken_count = 0;
     loop->heard_bytes = loop->given_bytes = 0;
     loop->has_asked = loop->is_reply_whole = loop->is_voice_told = false;
+    // Last: from here a cancellation means this turn.
     kz_mutex_lock(&loop->lock);
     loop->is_running = true;
     kz_mutex_unlock(&loop->lock);
 }
 
+// The sentence of kazeia_last_error is the last one's in that case; the status is the first one's.
 static kazeia_status first_failure(kazeia_status first, kazeia_status second) {
     return first != KAZEIA_OK ? first : second;
 }
