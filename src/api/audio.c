@@ -11,6 +11,8 @@ kazeia_status kazeia_audio_read(const char *path, uint32_t sample_rate_hz, float
     KZ_TRY(kz_require(path, "audio: path"));
     KZ_TRY(kz_require(out_samples, "audio: out_samples"));
     KZ_TRY(kz_require(out_count, "audio: out_count"));
+    // malloc's memory, which kazeia_audio_release gives back without being told where it came from:
+    // the caller holds a bare pointer.
     kz_samples samples = {0};
     KZ_TRY(kz_audio_read_file(path, sample_rate_hz, NULL, &samples, NULL));
     *out_samples = samples.samples;
@@ -48,6 +50,7 @@ kazeia_status kazeia_audio_writer_close(kazeia_audio_writer *writer, bool keep) 
     if (writer && keep) {
         return kz_wav_writer_commit(writer_of(writer));
     }
+    // NULL is fine here: closing what was never opened is no failure.
     kz_wav_writer_abandon(writer_of(writer));
     return KAZEIA_OK;
 }

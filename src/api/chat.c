@@ -8,6 +8,7 @@
 #include "llm/chat.h"
 #include "llm/measure.h"
 
+// The stage comes first, so that a pointer to one is a pointer to the other.
 typedef struct chat_stage {
     kazeia_stage stage;
     kazeia_allocator allocator;
@@ -42,6 +43,7 @@ static kazeia_status reset_chat(kazeia_stage *stage) {
     return KAZEIA_OK;
 }
 
+// Also the way out of a failed creation: every part takes NULL.
 static void destroy_chat(kazeia_stage *stage) {
     chat_stage *chat = (chat_stage *)stage;
     const kazeia_allocator memory = chat->allocator;
@@ -64,6 +66,7 @@ kazeia_chat_settings kazeia_chat_settings_default(void) {
     return (kazeia_chat_settings){.sampling = {.temperature = 0.0f, .top_p = 1.0f}};
 }
 
+// Copied field by field: the public struct may grow at its end without the inner one following.
 static kz_chat_settings settings_of(const kazeia_runtime *runtime,
                                     const kazeia_chat_settings *given) {
     return (kz_chat_settings){.system = given->system,
@@ -89,6 +92,8 @@ kazeia_status kazeia_chat_create(kazeia_runtime *runtime, kazeia_program *progra
     KZ_TRY(kz_alloc(&memory, 1, sizeof *chat, "chat stage", (void **)&chat));
     chat->stage.table = &kz_chat_stage_table;
     chat->allocator = memory;
+    // Its own hold on the program, as perplexity needs the tokenizer section; the caller may close
+    // theirs first.
     chat->program = kz_program_retain(program->loaded);
     const kazeia_status status =
         kz_chat_create(program->loaded, runtime->pool, &chat_settings, &memory, &chat->chat);
@@ -100,6 +105,8 @@ kazeia_status kazeia_chat_create(kazeia_runtime *runtime, kazeia_program *progra
     return KAZEIA_OK;
 }
 
+// The inner enum follows the phases of the work, the public one is part of the interface: either
+// may be ordered anew.
 static kazeia_stop_reason reason_of(kz_chat_stop stop) {
     static const kazeia_stop_reason reasons[] = {
         [KZ_CHAT_STOP_NONE] = KAZEIA_STOP_NONE,     [KZ_CHAT_STOP_TOKEN] = KAZEIA_STOP_TOKEN,
@@ -124,6 +131,7 @@ kazeia_chat_statistics kazeia_chat_statistics_of(const kazeia_stage *chat) {
 }
 
 const int32_t *kazeia_chat_tokens_of(const kazeia_stage *chat, size_t *out_count) {
+    // Before the check, so that a wrong stage leaves a count that fits NULL.
     *out_count = 0;
     if (kz_stage_require(chat, &kz_chat_stage_table) != KAZEIA_OK) {
         return NULL;
@@ -151,6 +159,7 @@ const char *kazeia_stop_reason_name(kazeia_stop_reason reason) {
     case KAZEIA_STOP_CANCEL:
         return "cancel";
     }
+    // Only a number that is no member of the enum comes here.
     return "unknown";
 }
 
@@ -161,6 +170,7 @@ kazeia_status kazeia_chat_logits(kazeia_stage *chat, const int32_t *ids, size_t 
     KZ_TRY(kz_stage_require(chat, &kz_chat_stage_table));
     KZ_TRY(kz_require(ids, "logits: ids"));
     KZ_TRY(kz_require((const void *)(uintptr_t)sink, "logits: sink"));
+    // The stage's own session measures: a second one would double the memory of the cache.
     kz_chat *model = chat_of(chat);
     return kz_measure_logits(kz_chat_session(model), ids, count, first, kz_chat_allocator(model),
                              sink, context);

@@ -11,6 +11,8 @@ struct kazeia_commands {
     kazeia_allocator allocator;
     kz_command_grammar *grammar;
     kz_command_matcher *matcher;
+    // Room for the public form of the last match, so that a match allocates nothing; overwritten by
+    // the next.
     kazeia_slot slots[KZ_COMMAND_MAX_SLOTS];
 };
 
@@ -39,6 +41,7 @@ void kazeia_commands_close(kazeia_commands *commands) {
         return;
     }
     const kazeia_allocator memory = commands->allocator;
+    // The matcher reads the grammar to its end, so it goes first.
     if (commands->matcher) {
         kz_command_matcher_destroy(commands->matcher);
     }
@@ -52,6 +55,8 @@ kz_command_matcher *kz_commands_matcher(kazeia_commands *commands) {
     return commands ? commands->matcher : NULL;
 }
 
+// Texts are the matcher's own and last as long as its result. No match has intent NULL, but a
+// response that can be printed.
 kazeia_command kz_commands_present(kazeia_commands *commands, const kz_command_result *result) {
     if (!commands || !result->is_match) {
         return (kazeia_command){.intent = NULL, .response = ""};

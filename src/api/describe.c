@@ -19,6 +19,8 @@ static kazeia_status plan_chat(kz_program *program, kz_memory_plan *out_plan) {
     return kz_session_plan(program, &settings, out_plan);
 }
 
+// The same settings as creation uses, each from the stage's own file: what is printed is what will
+// be taken.
 static const struct {
     const char *ability;
     kazeia_status (*plan)(kz_program *program, kz_memory_plan *out_plan);
@@ -97,6 +99,7 @@ static void write_dim(kz_json_writer *json, const kz_method *method, const kz_di
         if (dim->scale[i] == 0) {
             continue;
         }
+        // A sum that is longer than DIM_TEXT_BYTES is cut, never written past its end.
         char factor[16] = "";
         if (dim->scale[i] != 1) {
             snprintf(factor, sizeof factor, "%d*", dim->scale[i]);
@@ -108,6 +111,7 @@ static void write_dim(kz_json_writer *json, const kz_method *method, const kz_di
         snprintf(sum + used, sizeof sum - used, used ? "%+d" : "%d", dim->offset);
     }
     uint32_t constant = 0;
+    // Room for the sum and for "ceil((" and the divisor around it.
     char text[DIM_TEXT_BYTES + 32];
     snprintf(text, sizeof text, "ceil((%s)/%u)", sum, dim->divisor);
     if (kz_dim_is_constant(dim, &constant)) {
@@ -135,6 +139,7 @@ static void write_ports(kz_json_writer *json, const char *key, const kz_method *
     kz_json_end_array(json);
 }
 
+// Numbered values have no names in the file: the arena's places are shared by many.
 // Weights, states, inputs and outputs by name, the rest as "%7".
 static void write_operand(kz_json_writer *json, const kz_program_description *description,
                           const kz_method *method, uint32_t index) {
@@ -164,6 +169,7 @@ static void write_operand(kz_json_writer *json, const kz_program_description *de
 
 static void write_instruction(kz_json_writer *json, const kz_program_description *description,
                               const kz_method *method, const kz_instruction *instruction) {
+    // Never NULL: a program with an unknown op does not open.
     const kz_op_shape *shape = kz_op_find((uint32_t)instruction->op);
     kz_json_begin_object(json, NULL);
     kz_json_put_string(json, "op", shape->name);
@@ -268,6 +274,7 @@ static void write_memory(kz_json_writer *json, const kz_memory_plan *plan) {
 kazeia_status kz_describe_program(kz_program *program, kz_text_buffer *text) {
     const kz_program_description *description = kz_program_describe(program);
     const kz_program_file *file = kz_program_source(program);
+    // Before the writing begins: a plan is arithmetic and allocates nothing.
     const kz_memory_plan plan = kz_describe_memory(program);
     char id[17];
     snprintf(id, sizeof id, "%016llx", (unsigned long long)kz_program_file_id(file));
@@ -282,5 +289,6 @@ kazeia_status kz_describe_program(kz_program *program, kz_text_buffer *text) {
     write_tensors(&json, description);
     write_memory(&json, &plan);
     kz_json_end_object(&json);
+    // The writer has kept the first failure; all calls after it wrote nothing.
     return json.status;
 }

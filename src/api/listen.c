@@ -7,6 +7,7 @@
 #include "api/stage.h"
 #include "listen/whisper.h"
 
+// The stage comes first, so that a pointer to one is a pointer to the other.
 typedef struct listen_stage {
     kazeia_stage stage;
     kazeia_allocator allocator;
@@ -25,10 +26,13 @@ static kazeia_status feed_listen(kazeia_stage *stage, const void *in, size_t cou
 static kazeia_status next_of_listen(kazeia_stage *stage, void *out, size_t capacity,
                                     size_t *out_count) {
     kz_heard heard;
+    // `out` has room for whole results: one window may hold minutes of work, so at most one is
+    // given.
     if (capacity < 1) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "listen: room for 0 results is given, 1 is needed");
     }
     KZ_TRY(kz_whisper_next(whisper_of(stage), &heard));
+    // Field by field: the two structs are alike today and must not need to be.
     *(kazeia_heard *)out = (kazeia_heard){.text = heard.text,
                                           .language = heard.language,
                                           .tokens = heard.tokens,
@@ -82,6 +86,7 @@ kazeia_status kazeia_listen_create(kazeia_runtime *runtime, kazeia_program *prog
     const kazeia_listen_settings chosen = settings ? *settings : kazeia_listen_settings_default();
     const kazeia_allocator memory =
         kz_allocator_or_default(chosen.allocator ? chosen.allocator : &runtime->allocator);
+    // The settings' strings are only read during creation.
     const kz_whisper_settings whisper = {.languages = chosen.languages,
                                          .has_guards = chosen.has_guards,
                                          .memory_limit = runtime->session_memory_limit};

@@ -16,6 +16,8 @@ kazeia_status kazeia_program_open(const char *path, const kazeia_allocator *allo
     kazeia_program *program = NULL;
     KZ_TRY(kz_alloc(&memory, 1, sizeof *program, "program", (void **)&program));
     program->allocator = memory;
+    // The handle is a thin one around a counted program: stages hold the program itself, so that
+    // closing the handle first does no harm.
     const kazeia_status status = kz_program_open(path, &memory, &program->loaded);
     if (status != KAZEIA_OK) {
         free_program(program);
@@ -44,6 +46,8 @@ const char *kazeia_program_ability(const kazeia_program *program) {
 
 uint64_t kazeia_program_session_bytes(const kazeia_program *program) {
     const kz_memory_plan plan = kz_describe_memory(program->loaded);
+    // Without the weights: they are mapped, shared by all sessions and given back by the system
+    // under pressure.
     return plan.arena + plan.states + plan.work;
 }
 
@@ -52,6 +56,7 @@ kazeia_status kazeia_program_describe(const kazeia_program *program, kazeia_text
     KZ_TRY(kz_require(program, "describe: program"));
     KZ_TRY(kz_require((const void *)(uintptr_t)sink, "describe: sink"));
     kz_text_buffer text;
+    // Bounded, since a hostile file may have as many names as it has bytes.
     KZ_TRY(kz_text_buffer_init(&text, &program->allocator, 0, KZ_DESCRIPTION_BYTES));
     kazeia_status status = kz_describe_program(program->loaded, &text);
     if (status == KAZEIA_OK) {

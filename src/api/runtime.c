@@ -30,6 +30,7 @@ void kazeia_runtime_destroy(kazeia_runtime *runtime) {
         return;
     }
     const kazeia_allocator memory = runtime->allocator;
+    // Joins the threads: no session may be left that would wait for them.
     kz_pool_destroy(runtime->pool);
     kz_free(&memory, runtime);
 }

@@ -76,6 +76,7 @@ static kazeia_status reset_speak(kazeia_stage *stage) {
     return kz_say_reset(say_of(stage));
 }
 
+// The cutter and cleaner first: they call the voice.
 static void destroy_speak(kazeia_stage *stage) {
     speak_stage *speak = (speak_stage *)stage;
     const kazeia_allocator memory = speak->allocator;
@@ -98,6 +99,8 @@ kazeia_speak_settings kazeia_speak_settings_default(void) {
 
 // The language of the text: as given, else the first two letters of "espeak:fr-be".
 static const char *text_language(const kazeia_speak_settings *settings, char out[3]) {
+    // The abbreviations of the sentence cutter need a language, and a voice's name begins with its
+    // own: "espeak:fr-be" reads French.
     const char *colon = strchr(settings->voice, ':');
     if (settings->language || !colon || strlen(colon + 1) < 2) {
         return settings->language;
@@ -108,11 +111,13 @@ static const char *text_language(const kazeia_speak_settings *settings, char out
 }
 
 static kazeia_status fill(speak_stage *stage, const kazeia_speak_settings *settings) {
+    // On the stack: the stages read their options during creation only.
     char language[3];
     const kz_voice_options options = {.language = settings->language, .speed = settings->speed};
     const kz_say_options say = {.language = text_language(settings, language),
                                 .cuts_first_early = settings->cuts_first_early};
     KZ_TRY(kz_voice_open(settings->voice, &options, &stage->allocator, &stage->voice));
+    // No begun_bytes: kz_say counts the sentences that it draws and does not ask.
     const kz_speak_table table = {.self = stage->voice,
                                   .feed = feed_voice,
                                   .next = next_of_voice,

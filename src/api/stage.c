@@ -22,8 +22,10 @@ kazeia_status kz_stage_require(const kazeia_stage *stage, const kz_stage_table *
 kazeia_status kazeia_stage_feed(kazeia_stage *stage, const void *in, size_t count,
                                 size_t *out_taken) {
     KZ_TRY(kz_require(stage, "feed: stage"));
+    // Set before anything can fail, so that a caller who loops on it never reads an old value.
     KZ_TRY(kz_require(out_taken, "feed: out_taken"));
     *out_taken = 0;
+    // Nothing may come with a NULL pointer.
     if (count == 0) {
         return KAZEIA_OK;
     }
@@ -45,6 +47,7 @@ kazeia_status kazeia_stage_finish(kazeia_stage *stage) {
     return stage->table->finish(stage);
 }
 
+// NULL is let through: the caller is often a signal's thread, with nobody to tell.
 void kazeia_stage_cancel(kazeia_stage *stage) {
     if (stage) {
         stage->table->cancel(stage);

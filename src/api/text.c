@@ -8,6 +8,7 @@
 #include "base/text_buffer.h"
 #include "text/detokenizer.h"
 
+// Token ids take four bytes a byte of text at worst, so this is 4 GB of them.
 #define TEXT_LIMIT ((size_t)1 << 30)
 
 struct kazeia_tokenizer {
@@ -24,6 +25,7 @@ static kazeia_status open_tokenizer(kazeia_tokenizer *tokenizer, size_t max_text
     const kz_bytes *section = &kz_program_describe(tokenizer->program)->tokenizer;
     const kz_tokenizer_options options = {.max_text_bytes = max_text_bytes};
     kz_tokenizer *opened = NULL;
+    // The new one first: a failure leaves the old one in use.
     KZ_TRY(kz_tokenizer_open(section, &options, &tokenizer->allocator, &opened));
     kz_tokenizer_close(tokenizer->tokenizer);
     tokenizer->tokenizer = opened;
@@ -35,6 +37,7 @@ static kazeia_status fill_tokenizer(kazeia_tokenizer *tokenizer) {
     if (kz_program_describe(tokenizer->program)->tokenizer.count == 0) {
         return kz_fail(KAZEIA_UNSUPPORTED, "tokenizer: the program has none");
     }
+    // The limit is on what one call may hold; nothing is reserved, for most uses are short.
     KZ_TRY(kz_text_buffer_init(&tokenizer->text, &tokenizer->allocator, 0, TEXT_LIMIT));
     return open_tokenizer(tokenizer, KZ_TOKENIZER_TEXT_BYTES);
 }
@@ -48,6 +51,7 @@ kazeia_status kazeia_tokenizer_create(const kazeia_program *program,
     kazeia_tokenizer *tokenizer = NULL;
     KZ_TRY(kz_alloc(&memory, 1, sizeof *tokenizer, "tokenizer", (void **)&tokenizer));
     tokenizer->allocator = memory;
+    // Destroy clears the buffer also when its init was never reached.
     tokenizer->text.allocator = memory;
     tokenizer->program = kz_program_retain(program->loaded);
     const kazeia_status status = fill_tokenizer(tokenizer);
@@ -85,6 +89,7 @@ static kazeia_status make_room(kazeia_tokenizer *tokenizer, size_t bytes) {
     }
     const size_t needed = kz_tokenizer_most_tokens(tokenizer->tokenizer, bytes);
     if (needed > tokenizer->id_capacity) {
+        // 0 old elements are kept: the ids of the last call are no longer anyone's.
         KZ_TRY(kz_realloc(&tokenizer->allocator, 0, needed, sizeof *tokenizer->ids, "token ids",
                           (void **)&tokenizer->ids));
         tokenizer->id_capacity = needed;
@@ -109,6 +114,8 @@ kazeia_status kazeia_tokenizer_encode(kazeia_tokenizer *tokenizer, const char *t
 }
 
 static kazeia_status append_tokens(kazeia_tokenizer *tokenizer, const int32_t *ids, size_t count) {
+    // For the longest token of this vocabulary, each of whose bytes may become a replacement
+    // character.
     const size_t room = kz_detokenizer_room(tokenizer->tokenizer);
     char *piece = NULL;
     KZ_TRY(kz_alloc(&tokenizer->allocator, room, 1, "a token's text", (void **)&piece));
@@ -136,6 +143,8 @@ kazeia_status kazeia_tokenizer_decode(kazeia_tokenizer *tokenizer, const int32_t
     KZ_TRY(kz_require(out_bytes, "decode: out_bytes"));
     const uint32_t vocabulary = kazeia_tokenizer_vocabulary_size(tokenizer);
     for (size_t i = 0; i < count; i++) {
+        // All are checked before the first is decoded, so that a failure leaves the text of the
+        // last call.
         if (ids[i] < 0 || (uint32_t)ids[i] >= vocabulary) {
             return kz_fail(KAZEIA_BAD_ARGUMENT, "decode: id %d at place %zu, expected 0 to %u",
                            ids[i], i, vocabulary - 1);

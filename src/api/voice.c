@@ -26,6 +26,7 @@ static kazeia_status feed_samples(void *self, const float *samples, size_t count
 static kazeia_status next_utterance(void *self, kz_utterance *out_utterance) {
     kazeia_heard heard;
     size_t count = 0;
+    // OK always comes with one result here: listening has no smaller step.
     KZ_TRY(kazeia_stage_next(self, &heard, 1, &count));
     *out_utterance = (kz_utterance){.text = heard.text,
                                     .language = heard.language,
@@ -68,6 +69,8 @@ static size_t begun_bytes(const void *self) {
     return kz_speak_stage_begun_bytes(self);
 }
 
+// Through the public functions, whose checks cost nothing beside a token; the tables' signatures
+// differ only in void pointers.
 static void plug(kz_voice_loop *loop, const kazeia_voice_parts *parts) {
     loop->listen = (kz_listen_table){.self = parts->listen,
                                      .feed = feed_samples,
@@ -94,6 +97,7 @@ static void plug(kz_voice_loop *loop, const kazeia_voice_parts *parts) {
 kazeia_status kazeia_voice_create(const kazeia_voice_parts *parts, kazeia_voice **out_voice) {
     KZ_TRY(kz_require(parts, "voice: parts"));
     KZ_TRY(kz_require(out_voice, "voice: out_voice"));
+    // A stage in the wrong place would be fed bytes for samples: the kind is checked by its table.
     KZ_TRY(kz_stage_require(parts->listen, &kz_listen_stage_table));
     KZ_TRY(kz_stage_require(parts->chat, &kz_chat_stage_table));
     KZ_TRY(kz_stage_require(parts->speak, &kz_speak_stage_table));
@@ -103,6 +107,7 @@ kazeia_status kazeia_voice_create(const kazeia_voice_parts *parts, kazeia_voice 
     voice->allocator = memory;
     voice->commands = parts->commands;
     voice->sample_rate_hz = kazeia_speak_sample_rate(parts->speak);
+    // The loop lies inside the zeroed voice: destroy clears however much of it is there.
     const kazeia_status status = kz_voice_loop_init(&voice->loop, &memory);
     if (status != KAZEIA_OK) {
         kazeia_voice_destroy(voice);
@@ -129,6 +134,7 @@ void kazeia_voice_cancel(kazeia_voice *voice) {
 }
 
 static kazeia_turn present(kazeia_voice *voice) {
+    // In the order of kz_turn_stage; these words are part of the interface.
     static const char *const names[KZ_STAGE_COUNT] = {"listen", "command", "think", "speak"};
     const kz_voice_loop *loop = &voice->loop;
     kazeia_turn turn = {.transcript = loop->transcript.bytes,
@@ -149,6 +155,7 @@ kazeia_status kazeia_voice_turn(kazeia_voice *voice, const float *samples, size_
                                 kazeia_sample_sink sink, void *context, kazeia_turn *out_turn) {
     KZ_TRY(kz_require(voice, "voice"));
     KZ_TRY(kz_require(out_turn, "voice: out_turn"));
+    // No samples are a turn in which nothing was heard.
     if (count) {
         KZ_TRY(kz_require(samples, "voice: samples"));
     }
