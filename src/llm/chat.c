@@ -11,6 +11,7 @@
 #include "llm/history.h"
 #include "text/detokenizer.h"
 
+// Bounds what a hostile or broken caller can make the stage hold, in proportion to the context.
 #define TEXT_BYTES_PER_TOKEN 16u // more than any prose has; longer turns are refused
 #define LONGEST_CHARACTER 4u
 
@@ -76,6 +77,8 @@ static size_t text_limit(const kz_chat *chat) {
 }
 
 static size_t run_limit(const kz_chat *chat) {
+    // A run may be a whole message between the template's parts: a prefix and a suffix on each side
+    // of it.
     return text_limit(chat) + 4 * (size_t)KZ_CHAT_PART_BYTES;
 }
 
@@ -102,9 +105,12 @@ static kazeia_status reserve(kz_chat *chat) {
     const kazeia_allocator *memory = &chat->allocator;
     const size_t context = kz_session_limit(chat->session);
     KZ_TRY(kz_text_buffer_init(&chat->turn, memory, text_limit(chat), text_limit(chat)));
+    // Each message costs a token at least, so there are never more messages than tokens, but for
+    // the system's and the one begun.
     KZ_TRY(kz_history_init(&chat->history, context + 2, text_limit(chat), context, memory));
     KZ_TRY(kz_alloc(memory, context, sizeof *chat->prompt, "prompt", (void **)&chat->prompt));
     KZ_TRY(kz_alloc(memory, context, sizeof *chat->cached, "cached ids", (void **)&chat->cached));
+    // One to hold the last token's bytes, one for the half character that a flush adds behind them.
     // A token's text and what the end may add to it.
     return kz_alloc(memory, 2, kz_detokenizer_room(chat->tokenizer), "reply text",
                     (void **)&chat->waiting);
@@ -116,6 +122,7 @@ static kazeia_status open_model(kz_chat *chat, kz_pool *pool) {
     KZ_TRY(kz_session_create(chat->program, pool, &session, &chat->allocator, &chat->session));
     KZ_TRY(kz_sampler_create(&chat->settings.sampling, kz_session_vocabulary(chat->session),
                              &chat->allocator, &chat->sampler));
+    // A program without stop tokens answers until its length ends; that is what a base model does.
     kz_program_integers(chat->program, "chat.stop_tokens", &chat->stop_tokens.ids,
                         &chat->stop_tokens.count);
     chat->loop = (kz_loop){.session = chat->session,
@@ -140,6 +147,7 @@ static kazeia_status add_system(kz_chat *chat) {
 
 static kazeia_status fill_chat(kz_chat *chat, kz_pool *pool) {
     KZ_TRY(check_program(chat->program));
+    // The session first: when it is above the memory limit, nothing else is taken.
     KZ_TRY(open_model(chat, pool));
     KZ_TRY(open_text(chat));
     KZ_TRY(reserve(chat));
@@ -156,6 +164,7 @@ kazeia_status kz_chat_create(kz_program *program, kz_pool *pool, const kz_chat_s
     chat->allocator = memory;
     chat->program = kz_program_retain(program);
     chat->settings = *settings;
+    // destroy clears both also when creation fails before they are made.
     chat->history.allocator = memory;
     chat->turn.allocator = memory;
     atomic_init(&chat->phase, PHASE_COLLECTING);
@@ -188,6 +197,8 @@ void kz_chat_destroy(kz_chat *chat) {
 
 // --- The turn's text ----------------------------------------------------------------------------
 
+// Sequentially consistent: what one side wrote to a buffer before it changed the phase is seen by
+// the other side after it has read the phase.
 static chat_phase phase_of(const kz_chat *chat) {
     return (chat_phase)atomic_load(&chat->phase);
 }
@@ -202,6 +213,7 @@ kazeia_status kz_chat_feed(kz_chat *chat, const char *text, size_t bytes, size_t
     if (phase != PHASE_COLLECTING && phase != PHASE_ENDED) {
         return KAZEIA_OK;
     }
+    // All or nothing: half a turn would be answered as if it were whole.
     if (bytes > chat->turn.limit - chat->turn.count) {
         return kz_fail(KAZEIA_BAD_ARGUMENT,
                        "chat: the turn is longer than %zu bytes, more than a context of %u tokens "
@@ -220,6 +232,8 @@ kazeia_status kz_chat_finish(kz_chat *chat) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "chat: the turn is finished already; take the reply "
                                             "until it is done");
     }
+    // The first token's time counts from here, the prompt's encoding included: it is what a person
+    // waits for.
     chat->finished_ns = kz_clock_now_ns();
     set_phase(chat, PHASE_FINISHED);
     return KAZEIA_OK;
@@ -228,6 +242,7 @@ kazeia_status kz_chat_finish(kz_chat *chat) {
 // --- The reply ----------------------------------------------------------------------------------
 
 static kazeia_status encode_turn(kz_chat *chat) {
+    // The prompt's array holds one more, but a prompt of that length could not be answered.
     const size_t capacity = kz_session_limit(chat->session) - 1; // a reply has one token at least
     if (chat->settings.is_raw) {
         return kz_tokenizer_encode(chat->tokenizer, chat->turn.bytes, chat->turn.count,
@@ -242,6 +257,8 @@ static kazeia_status encode_turn(kz_chat *chat) {
                               true, chat->prompt, capacity, &chat->prompt_count);
 }
 
+// The cache is compared with the ids themselves, not with what it is believed to hold: a template
+// may render an earlier turn differently once another follows it.
 static uint32_t count_cached(const kz_chat *chat) {
     const uint32_t length = kz_session_length(chat->session, 0);
     uint32_t same = 0;
@@ -253,9 +270,12 @@ static uint32_t count_cached(const kz_chat *chat) {
 }
 
 static kazeia_status start_turn(kz_chat *chat) {
+    // A raw prompt is all there is: nothing of the last one stays but its tokens in the cache,
+    // should they begin alike.
     if (chat->settings.is_raw) {
         kz_history_trim(&chat->history, 0);
     }
+    // What drop_turn and end_turn return to.
     chat->kept_messages = chat->history.count;
     const kazeia_status status = encode_turn(chat);
     if (status != KAZEIA_OK) {
@@ -269,6 +289,7 @@ static kazeia_status start_turn(kz_chat *chat) {
     if (chat->prompt_count == 0) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "chat: the prompt is empty: give some text");
     }
+    // Begun before the first token: from here on the last message is the reply, empty or not.
     KZ_TRY(kz_history_begin(&chat->history, "assistant"));
     const uint32_t cached = count_cached(chat);
     kz_session_trim(chat->session, 0, cached);
@@ -287,12 +308,15 @@ static kazeia_status prefill_chunk(kz_chat *chat) {
     const size_t left = chat->prompt_count - length;
     const uint32_t chunk = kz_session_chunk(chat->session, left);
     const uint64_t start_ns = kz_clock_now_ns();
+    // Written before the call: should it fail, the session's length stays, and entries beyond it
+    // are never compared.
     memcpy(chat->cached + length, chat->prompt + length, chunk * sizeof *chat->cached);
     // Ids are below 2^31: the session refuses all others.
     const int32_t *ids = (const int32_t *)(const void *)(chat->prompt + length);
     KZ_TRY(chunk == left ? kz_loop_start(&chat->loop, ids, chunk)
                          : kz_session_extend(chat->session, 0, ids, chunk));
     chat->prefill_ns += kz_clock_now_ns() - start_ns;
+    // The rate counts what was computed; tokens from the cache cost no time.
     if (chunk == left) {
         const uint32_t computed = chat->statistics.prompt_tokens - chat->statistics.cached_tokens;
         chat->statistics.prefill_tokens_per_s = computed * 1e9 / (double)(chat->prefill_ns + 1);
@@ -303,6 +327,7 @@ static kazeia_status prefill_chunk(kz_chat *chat) {
 
 static void end_reply(kz_chat *chat, kz_chat_stop stop) {
     char *place = chat->waiting + chat->waiting_from + chat->waiting_count;
+    // Room: `waiting` is twice a token's most bytes.
     const size_t bytes = kz_detokenizer_flush(&chat->detokenizer, place);
     // Without room the history lacks what the ids beside it still hold.
     if (kz_history_append(&chat->history, place, bytes)) {
@@ -315,6 +340,7 @@ static void end_reply(kz_chat *chat, kz_chat_stop stop) {
 static void note_token_time(kz_chat *chat, uint64_t start_ns) {
     const uint64_t now_ns = kz_clock_now_ns();
     kz_chat_statistics *statistics = &chat->statistics;
+    // The first token comes out of the prefill; its time is no decoding's.
     if (chat->loop.step == 1) {
         statistics->ttft_ms = (double)(now_ns - chat->finished_ns) / 1e6;
         return;
@@ -324,6 +350,7 @@ static void note_token_time(kz_chat *chat, uint64_t start_ns) {
         (double)(chat->loop.step - 1) * 1e9 / (double)(chat->decode_ns + 1);
 }
 
+// The id first: when neither fits, the reply ends at its last whole token.
 static void keep_token(kz_chat *chat, uint32_t token) {
     const size_t bytes = kz_detokenizer_push(&chat->detokenizer, token, chat->waiting);
     if (!kz_history_append_id(&chat->history, token) ||
@@ -339,10 +366,13 @@ static kazeia_status write_token(kz_chat *chat) {
     const uint32_t length = kz_session_length(chat->session, 0);
     const uint32_t most = chat->settings.max_tokens;
     chat->waiting_from = 0;
+    // Asked before computing: the token over the limit is never chosen.
     if (most && chat->statistics.generated_tokens == most) {
         end_reply(chat, KZ_CHAT_STOP_LENGTH);
         return KAZEIA_OK;
     }
+    // The token that was chosen last is computed by the next step and needs a row of the cache for
+    // it.
     if (chat->loop.has_pending && length == kz_session_limit(chat->session)) {
         end_reply(chat, KZ_CHAT_STOP_CONTEXT);
         return KAZEIA_OK;
@@ -354,6 +384,7 @@ static kazeia_status write_token(kz_chat *chat) {
     int32_t token = 0;
     kz_stop_action action = KZ_STOP_CONTINUE;
     KZ_TRY(kz_loop_next(&chat->loop, &token, &action));
+    // The token that ends the reply was computed, too, and counts.
     note_token_time(chat, start_ns);
     if (action == KZ_STOP_END) {
         end_reply(chat, KZ_CHAT_STOP_TOKEN);
@@ -371,6 +402,7 @@ static kazeia_status work(kz_chat *chat) {
         return start_turn(chat);
     case PHASE_PREFILLING:
         return prefill_chunk(chat);
+    // Nothing new while bytes wait: the buffer holds one token's.
     case PHASE_REPLYING:
         return chat->waiting_count ? KAZEIA_OK : write_token(chat);
     case PHASE_ENDING:
@@ -383,6 +415,8 @@ static kazeia_status work(kz_chat *chat) {
     }
 }
 
+// The detokenizer gives whole characters of at most 4 bytes and `capacity` is no less, so going
+// back from inside one ends at its first byte and at least one character is given.
 // Gives out waiting bytes, as many whole characters as fit.
 static void hand_over(kz_chat *chat, char *out, size_t capacity, size_t *out_bytes) {
     size_t bytes = chat->waiting_count < capacity ? chat->waiting_count : capacity;
@@ -396,6 +430,7 @@ static void hand_over(kz_chat *chat, char *out, size_t capacity, size_t *out_byt
     *out_bytes = bytes;
 }
 
+// The cache keeps what it has: the next turn's prompt is compared with it as always.
 // A turn that failed leaves the conversation as it was before it.
 static void drop_turn(kz_chat *chat) {
     kz_history_trim(&chat->history, chat->kept_messages);
@@ -412,9 +447,11 @@ kazeia_status kz_chat_next(kz_chat *chat, char *out, size_t capacity, size_t *ou
                        "have %u",
                        capacity, LONGEST_CHARACTER);
     }
+    // Looked at in each call: a cancellation may come where no work is running that would see it.
     const kazeia_status status = kz_session_is_cancelled(chat->session)
                                      ? kz_fail(KAZEIA_CANCELLED, "chat: stopped")
                                      : work(chat);
+    // The reply so far stays in the history; end_turn decides how much of it was heard.
     if (status == KAZEIA_CANCELLED) {
         chat->statistics.stop = KZ_CHAT_STOP_CANCEL;
         return status;
@@ -435,6 +472,8 @@ void kz_chat_cancel(kz_chat *chat) {
     kz_session_cancel(chat->session);
 }
 
+// The pending token belongs to the reply that ends here; it was never computed, so the cache is in
+// order without it.
 static void make_idle(kz_chat *chat) {
     kz_session_resume(chat->session);
     kz_text_buffer_reset(&chat->turn);
@@ -449,10 +488,13 @@ void kz_chat_reset(kz_chat *chat) {
         chat->history.count > 0 && strcmp(chat->history.messages[0].role, "system") == 0;
     kz_history_trim(&chat->history, has_system ? 1 : 0);
     kz_session_trim(chat->session, 0, 0);
+    // The same seed gives the same conversation again.
     kz_sampler_reset(chat->sampler);
     chat->statistics = (kz_chat_statistics){.stop = KZ_CHAT_STOP_NONE};
 }
 
+// The last message is a reply between turns and while one is written; a question stands last only
+// inside start_turn.
 static bool has_reply(const kz_chat *chat) {
     const kz_history *history = &chat->history;
     return history->count > 0 &&
@@ -464,6 +506,8 @@ void kz_chat_end_turn(kz_chat *chat, size_t heard_bytes) {
     const size_t reply_bytes =
         has_reply(chat) ? chat->history.messages[chat->history.count - 1].bytes : 0;
     const bool is_written = phase == PHASE_ENDING || phase == PHASE_ENDED;
+    // A question without a word of an answer would stay in the history as if it had been ignored,
+    // and two user messages in a row are nothing that a template knows.
     if (phase == PHASE_PREFILLING || (phase == PHASE_REPLYING && reply_bytes == 0)) {
         kz_history_trim(&chat->history, chat->kept_messages);
     } else if (phase == PHASE_REPLYING || (is_written && heard_bytes < reply_bytes)) {

@@ -26,6 +26,8 @@ typedef struct logits_walk {
 // Hands over the logits of the last chunk, which stood at [position, position + count).
 static kazeia_status hand_over_chunk(const logits_walk *walk, size_t position, uint32_t count) {
     const uint32_t vocabulary = kz_session_vocabulary(walk->session);
+    // The session holds the hidden rows of its last call only: what is wanted of a chunk is read
+    // before the next one runs.
     uint32_t row = position < walk->first ? (uint32_t)(walk->first - position) : 0;
     while (row < count) {
         const uint32_t rows = count - row < ROWS ? count - row : ROWS;
@@ -41,6 +43,7 @@ static kazeia_status hand_over_chunk(const logits_walk *walk, size_t position, u
 
 static kazeia_status walk_ids(const logits_walk *walk, const int32_t *ids, size_t count) {
     kz_session_trim(walk->session, 0, 0);
+    // kz_session_chunk gives at least one token, so this ends.
     for (size_t done = 0; done < count;) {
         const uint32_t chunk = kz_session_chunk(walk->session, count - done);
         KZ_TRY(kz_session_extend(walk->session, 0, ids + done, chunk));
@@ -83,6 +86,7 @@ typedef struct likelihood {
 static kazeia_status score_next(void *context, size_t position, const float *logits,
                                 size_t vocabulary) {
     likelihood *score = context;
+    // The logits of a position score the token after it.
     if (position + 1 >= score->count) {
         return KAZEIA_OK; // nothing follows in this chunk
     }
@@ -91,6 +95,8 @@ static kazeia_status score_next(void *context, size_t position, const float *log
     return KAZEIA_OK;
 }
 
+// The tokenizer's vocabulary and the model's are two lengths in the file. An id beyond the logits
+// would be read from outside the row.
 static kazeia_status check_ids(const kz_session *session, const int32_t *ids, size_t count) {
     const uint32_t vocabulary = kz_session_vocabulary(session);
     for (size_t i = 0; i < count; i++) {
@@ -107,6 +113,9 @@ static kazeia_status score_chunks(kz_session *session, int32_t *ids, size_t coun
                                   uint32_t chunk_tokens, uint32_t bos,
                                   const kazeia_allocator *memory, kz_perplexity *out_perplexity) {
     likelihood score = {.count = chunk_tokens};
+    // The first half of a chunk is context for the second: without it the first tokens of each
+    // would be guesses out of nothing. This is how llama.cpp counts, and numbers are only
+    // comparable when counted alike.
     logits_walk walk = {
         .session = session, .first = chunk_tokens / 2, .sink = score_next, .context = &score};
     KZ_TRY(check_ids(session, ids, count));
@@ -115,12 +124,16 @@ static kazeia_status score_chunks(kz_session *session, int32_t *ids, size_t coun
     for (size_t done = 0; count - done >= chunk_tokens && status == KAZEIA_OK;
          done += chunk_tokens) {
         score.ids = ids + done;
+        // Put over the chunk's first token, not in front of it: the chunk keeps its length. That
+        // token is never scored.
         if (bos != KZ_NO_TOKEN) {
             ids[done] = (int32_t)bos;
         }
         status = walk_ids(&walk, ids + done, chunk_tokens);
     }
     kz_free(memory, walk.rows);
+    // At least one token was scored: a chunk has four or more, and the text one chunk or more. On
+    // failure nobody reads this.
     *out_perplexity = (kz_perplexity){.value = exp(score.negative_log / (double)score.tokens),
                                       .tokens = score.tokens};
     return status;
@@ -130,6 +143,7 @@ static kazeia_status score_chunks(kz_session *session, int32_t *ids, size_t coun
 static kazeia_status encode_text(const kz_bytes *section, const char *text, size_t bytes,
                                  const kazeia_allocator *memory, int32_t **out_ids,
                                  size_t *out_count, uint32_t *out_bos) {
+    // 0 would mean the default length.
     const kz_tokenizer_options options = {.max_text_bytes = bytes + 1};
     kz_tokenizer *tokenizer = NULL;
     kz_tokenizer_view view;
@@ -188,6 +202,7 @@ static kazeia_status time_prefill(kz_session *session, const int32_t *ids, uint3
     float *logits = NULL;
     const uint64_t start_ns = kz_clock_now_ns();
     KZ_TRY(kz_session_extend(session, 0, ids, count));
+    // The head belongs to a prefill's time: without the logits no token follows.
     KZ_TRY(kz_session_last_logits(session, &logits));
     *out_rate = count * 1e9 / (double)(kz_clock_now_ns() - start_ns + 1);
     return KAZEIA_OK;
@@ -214,6 +229,7 @@ static kazeia_status time_both(kz_session *session, const int32_t *ids, uint32_t
         KZ_TRY(kz_session_extend(session, 0, ids, depth));
     }
     KZ_TRY(time_prefill(session, ids + depth, prefill, &out_speed->prefill_tokens_per_s));
+    // Decoding begins at `depth` again, so that both rates are of the same past.
     kz_session_trim(session, 0, depth);
     KZ_TRY(time_decode(session, ids + depth, decode, &out_speed->decode_tokens_per_s));
     kz_session_trim(session, 0, 0);
@@ -223,6 +239,7 @@ static kazeia_status time_both(kz_session *session, const int32_t *ids, uint32_t
 kazeia_status kz_measure_speed(kz_session *session, uint32_t prefill, uint32_t decode,
                                uint32_t depth, uint32_t id_limit, const kazeia_allocator *allocator,
                                kz_speed *out_speed) {
+    // 64 bits: the sum of two options may pass 32.
     const uint64_t most = (uint64_t)depth + (prefill > decode ? prefill : decode);
     if (most > kz_session_limit(session) || id_limit == 0) {
         return kz_fail(KAZEIA_BAD_ARGUMENT,
@@ -233,6 +250,8 @@ kazeia_status kz_measure_speed(kz_session *session, uint32_t prefill, uint32_t d
     int32_t *ids = NULL;
     KZ_TRY(kz_alloc(&memory, (size_t)most, sizeof *ids, "ids", (void **)&ids));
     kz_random random;
+    // Fixed: a mixture of experts runs other weights for other ids, and two benches must compare.
+    // Ids of zero only would favour a cache.
     kz_random_seed(&random, 1);
     for (size_t i = 0; i < most; i++) {
         ids[i] = (int32_t)(kz_random_next(&random) % id_limit);

@@ -32,7 +32,8 @@ struct kz_template {
 
 // --- Cutting the parts --------------------------------------------------------------------------
 
-// The longest special token at the start of `text`.
+// The longest special token at the start of `text`. Longest first, as in the tokenizer:
+// "<|im_start|>" must not be read as a shorter token that begins it.
 static uint32_t match_special(const kz_tokenizer *tokenizer, const char *text, size_t count,
                               size_t *out_bytes) {
     const size_t longest = kz_tokenizer_longest_token(tokenizer);
@@ -62,6 +63,8 @@ static part_pieces cut_part(const kz_tokenizer *tokenizer, const char *text, par
                             size_t *count) {
     part_pieces part = {.text = text, .first = *count};
     const size_t bytes = strlen(text);
+    // Text grows byte by byte until a special token ends it; special tokens begin at ASCII or whole
+    // characters, so no character is torn.
     part_piece plain = {.token = KZ_NO_TOKEN, .text = text};
     for (size_t place = 0; place < bytes;) {
         size_t length = 1;
@@ -88,6 +91,7 @@ static void cut_parts(kz_template *chat_template) {
     size_t count = 0;
     chat_template->start = cut_part(tokenizer, roles->start, pieces, &count);
     chat_template->generation = cut_part(tokenizer, roles->generation, pieces, &count);
+    // The array is one for all parts; each part keeps its place in it.
     for (uint32_t i = 0; i < roles->role_count; i++) {
         const kz_chat_role *role = &roles->roles[i];
         chat_template->prefixes[i] = cut_part(tokenizer, role->prefix, pieces, &count);
@@ -105,6 +109,7 @@ kazeia_status kz_template_create(const kz_chat_template *roles, kz_tokenizer *to
     created->allocator = memory;
     created->roles = *roles;
     created->tokenizer = tokenizer;
+    // The same code counts and fills, so that the two cannot disagree.
     cut_parts(created); // counts
     kazeia_status status = kz_alloc(&memory, created->piece_count, sizeof *created->pieces,
                                     "chat template", (void **)&created->pieces);
@@ -141,6 +146,8 @@ typedef struct rendering {
     size_t capacity, count;
 } rendering;
 
+// A run is encoded whole: merges may reach across the border between a template's text and a
+// message's, as they do where the template is rendered to one string.
 static kazeia_status close_run(rendering *out) {
     if (out->text || out->run->count == 0) {
         return KAZEIA_OK;
@@ -155,6 +162,8 @@ static kazeia_status close_run(rendering *out) {
 }
 
 static kazeia_status put_ids(rendering *out, const uint32_t *ids, size_t count) {
+    // Given ids stand for text that was encoded before: what is before them is closed off, so order
+    // is kept.
     KZ_TRY(close_run(out));
     if (count > out->capacity - out->count) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "chat template: more than %zu tokens", out->capacity);
@@ -164,6 +173,7 @@ static kazeia_status put_ids(rendering *out, const uint32_t *ids, size_t count) 
     return KAZEIA_OK;
 }
 
+// KZ_ENCODE_PLAIN later: a user who types "<|im_end|>" has typed letters and ends no turn.
 static kazeia_status put_text(rendering *out, const char *text, size_t bytes) {
     if (out->text) {
         return kz_text_buffer_append(out->text, text, bytes);
@@ -195,6 +205,8 @@ static kazeia_status put_message(rendering *out, const kz_message *message) {
     }
     const size_t index = (size_t)(role - chat_template->roles.roles);
     KZ_TRY(put_part(out, &chat_template->prefixes[index]));
+    // A reply goes back as the tokens that the model chose. Encoding its text again may give
+    // others, and the cache would be lost from there on.
     if (message->ids && !out->text) {
         KZ_TRY(put_ids(out, message->ids, message->id_count));
     } else {
@@ -208,6 +220,8 @@ static kazeia_status render(rendering *out, const kz_message *messages, size_t m
     const kz_template *chat_template = out->chat_template;
     const char *system = chat_template->roles.default_system;
     KZ_TRY(put_part(out, &chat_template->start));
+    // Only where the caller gives no system message of their own: that is what the model's own
+    // template does.
     if (system && (message_count == 0 || strcmp(messages[0].role, "system") != 0)) {
         const kz_message message = {.role = "system", .text = system, .bytes = strlen(system)};
         KZ_TRY(put_message(out, &message));
@@ -224,6 +238,7 @@ static kazeia_status render(rendering *out, const kz_message *messages, size_t m
 kazeia_status kz_template_encode(kz_template *chat_template, const kz_message *messages,
                                  size_t message_count, bool is_generating, uint32_t *out_ids,
                                  size_t capacity, size_t *out_count) {
+    // A rendering that failed half way has left its text there.
     kz_text_buffer_reset(&chat_template->run);
     rendering out = {.chat_template = chat_template,
                      .run = &chat_template->run,
