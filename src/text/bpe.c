@@ -32,6 +32,7 @@ struct kz_bpe {
     uint64_t step_count;
 };
 
+// Counts past the capacity, so that the caller learns how much room there should have been.
 void kz_token_list_append(kz_token_list *list, uint32_t id) {
     if (list->count < list->capacity) {
         list->ids[list->count] = id;
@@ -41,6 +42,8 @@ void kz_token_list_append(kz_token_list *list, uint32_t id) {
 
 size_t kz_bpe_bytes(size_t max_bytes) {
     size_t bytes = 0;
+    // Symbols for each byte and two heap entries: most of the tokenizer's memory, and so what a
+    // memory plan asks for.
     if (!kz_size_mul(max_bytes, sizeof(bpe_symbol) + 2 * sizeof(uint64_t), &bytes) ||
         !kz_size_add(bytes, sizeof(kz_bpe), &bytes)) {
         return SIZE_MAX;
@@ -62,6 +65,7 @@ static kazeia_status allocate_room(kz_bpe *bpe) {
 kazeia_status kz_bpe_create(const kz_tokenizer_view *view, size_t max_bytes,
                             const kazeia_allocator *allocator, kz_bpe **out_bpe) {
     const kazeia_allocator own = kz_allocator_or_default(allocator);
+    // A place has 32 bits, and the largest number means none.
     if (max_bytes >= NO_SYMBOL) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "tokenizer: texts of %zu bytes; less than 4 GB fit",
                        max_bytes);
@@ -95,6 +99,8 @@ uint64_t kz_bpe_step_count(const kz_bpe *bpe) {
     return bpe->step_count;
 }
 
+// The entry is the rank above the place: one comparison finds the lowest rank and, of equal ranks,
+// the leftmost pair, as both reference implementations merge.
 static void push_entry(kz_bpe *bpe, uint64_t entry) {
     size_t place = bpe->heap_count++;
     while (place > 0 && bpe->heap[(place - 1) / 2] > entry) {
@@ -127,7 +133,8 @@ static uint32_t end_of(const kz_bpe *bpe, uint32_t symbol) {
     return next == NO_SYMBOL ? (uint32_t)bpe->piece_bytes : next;
 }
 
-// Byte-level BPE: the rank is the merge's place in the list.
+// Byte-level BPE: the rank is the merge's place in the list. Only the tokens count: two pairs of
+// equal text that were merged differently are different pairs.
 static void rank_by_merges(const kz_bpe *bpe, bpe_symbol *left, const bpe_symbol *right) {
     left->rank = kz_tokenizer_view_find_merge(bpe->view, left->token, right->token);
     if (left->rank != KZ_NO_TOKEN) {
@@ -150,6 +157,7 @@ static void rank_pair(kz_bpe *bpe, uint32_t place) {
     if (left->next == NO_SYMBOL) {
         return;
     }
+    // Steps are counted for the test that a hostile text costs no more than n log n.
     bpe->step_count++;
     if (bpe->view->kind == KZ_TOKENIZER_BYTE_BPE) {
         rank_by_merges(bpe, left, &bpe->symbols[left->next]);
@@ -163,6 +171,8 @@ static void rank_pair(kz_bpe *bpe, uint32_t place) {
 
 static void merge_pair(kz_bpe *bpe, uint32_t place) {
     bpe_symbol *left = &bpe->symbols[place];
+    // The merged symbol keeps the left one's place; the right one's is never used again for this
+    // piece.
     bpe_symbol *right = &bpe->symbols[left->next];
     left->token = left->merged;
     left->next = right->next;
@@ -181,6 +191,8 @@ static void merge_all(kz_bpe *bpe) {
         const uint64_t entry = pop_entry(bpe);
         const uint32_t place = (uint32_t)entry;
         bpe->step_count++;
+        // An entry only says where to look: what is merged is the pair that stands there now, so an
+        // old entry of the same rank does no harm.
         if (bpe->symbols[place].rank == (uint32_t)(entry >> 32)) {
             merge_pair(bpe, place);
         }
@@ -195,6 +207,8 @@ static void append_symbol(kz_bpe *bpe, uint32_t place, uint32_t token, uint32_t 
     *last = place;
 }
 
+// A byte without a token of its own is left out: a byte-level vocabulary has all 256, but a file
+// need not.
 static uint32_t begin_bytes(kz_bpe *bpe) {
     uint32_t first = NO_SYMBOL;
     uint32_t last = NO_SYMBOL;
@@ -212,6 +226,7 @@ static uint32_t begin_characters(kz_bpe *bpe) {
     uint32_t last = NO_SYMBOL;
     for (uint32_t i = 0; i < bpe->piece_bytes;) {
         const char *bytes = (const char *)bpe->piece + i;
+        // An invalid byte counts as a character of one byte and falls back to its byte token.
         const uint32_t length = kz_utf8_read_last(bytes, bpe->piece_bytes - i).length;
         append_symbol(bpe, i, kz_tokenizer_view_find_piece(bpe->view, bpe->piece + i, length),
                       &last);
@@ -221,6 +236,7 @@ static uint32_t begin_characters(kz_bpe *bpe) {
 }
 
 // A character that is no piece: its bytes, when there are tokens for them, else the unknown token.
+// All bytes or none: a character of which some bytes are missing could not be read back.
 static void append_fallback(const kz_bpe *bpe, uint32_t place, kz_token_list *list) {
     const uint32_t end = end_of(bpe, place);
     bool has_all = true;
@@ -246,6 +262,8 @@ static void append_tokens(const kz_bpe *bpe, uint32_t first, kz_token_list *list
 }
 
 void kz_bpe_encode(kz_bpe *bpe, const uint8_t *piece, size_t count, kz_token_list *list) {
+    // Asked before merging: some vocabularies hold words that no row of merges leads to
+    // ("ignore_merges" of Hugging Face).
     if ((bpe->view->flags & KZ_TOKENIZER_WHOLE_PIECES) != 0) {
         const uint32_t whole = kz_tokenizer_view_find_piece(bpe->view, piece, count);
         if (whole != KZ_NO_TOKEN) {

@@ -32,6 +32,7 @@ void kz_command_arena_clear(kz_command_arena *arena) {
 
 static kazeia_status add_block(kz_command_arena *arena, size_t bytes) {
     const size_t capacity = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+    // Never below 0: the total only grows by what passed this test.
     if (capacity > arena->limit - arena->total) {
         return kz_fail(KAZEIA_OUT_OF_MEMORY,
                        "command grammar: it needs more than the %zu bytes it may take",
@@ -56,7 +57,11 @@ kazeia_status kz_command_arena_take(kz_command_arena *arena, size_t count, size_
         return kz_fail(KAZEIA_OUT_OF_MEMORY, "command grammar: %zu times %zu bytes are too many",
                        count, bytes_each);
     }
+    // Every piece begins at a multiple of 16, so that any type may lie in it. No overflow: `bytes`
+    // is at most the limit.
     bytes = (bytes + 15) & ~(size_t)15;
+    // What is left of the last block is given up; a piece is never larger than a block, but for
+    // those that get one of their own.
     if (arena->last == NULL || bytes > arena->last->capacity - arena->used) {
         KZ_TRY(add_block(arena, bytes));
     }
@@ -68,6 +73,7 @@ kazeia_status kz_command_arena_take(kz_command_arena *arena, size_t count, size_
 kazeia_status kz_command_arena_copy(kz_command_arena *arena, kz_text_view text,
                                     const char **out_copy) {
     void *memory = NULL;
+    // Blocks are zeroed, so the NUL is there already.
     KZ_TRY(kz_command_arena_take(arena, text.count + 1, 1, &memory));
     if (text.count > 0) {
         memcpy(memory, text.bytes, text.count);

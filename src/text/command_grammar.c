@@ -31,6 +31,8 @@ static kazeia_status check_keys(const kz_yaml_node *map, const char *known, cons
     char word[64];
     KZ_TRY(kz_yaml_expect(map, KZ_YAML_MAP, what));
     for (const kz_yaml_node *child = map->first; child != NULL; child = child->next) {
+        // With a space on both sides, so that "in" is not found in "intents". A key that does not
+        // fit is no known one.
         const int length = snprintf(word, sizeof word, " %s ", child->key);
         if (length < 0 || (size_t)length >= sizeof word || strstr(known, word) == NULL) {
             return kz_command_fail(&child->key_place, KAZEIA_BAD_FILE,
@@ -58,6 +60,8 @@ static kazeia_status look_for(const kz_yaml_node *map, const char *key, kz_yaml_
 }
 
 static bool read_number(const kz_yaml_node *node, double *out_number) {
+    // Quoted digits are text. strspn shuts out what strtod would take besides: "nan", "inf",
+    // hexadecimal.
     if (node->kind != KZ_YAML_SCALAR || node->is_quoted || node->text.count == 0 ||
         strspn(node->text.bytes, "+-.0123456789eE") != node->text.count) {
         return false;
@@ -70,6 +74,7 @@ static bool read_number(const kz_yaml_node *node, double *out_number) {
 static kazeia_status read_integer(const kz_yaml_node *map, const char *key, int32_t fallback,
                                   int32_t *out_value) {
     const kz_yaml_node *node = kz_yaml_find(map, key);
+    // A million is far beyond any slot, and all arithmetic on it fits 32 bits.
     double number = fallback;
     if (node != NULL &&
         (!read_number(node, &number) || number != floor(number) || fabs(number) > 1000000)) {
@@ -88,6 +93,8 @@ static kazeia_status write_json_list(grammar_reader *r, const kz_yaml_node *list
     size_t capacity = 3, used = 0;
     for (const kz_yaml_node *item = list->first; item != NULL; item = item->next) {
         KZ_TRY(kz_yaml_expect(item, KZ_YAML_SCALAR, "an item of this list"));
+        // Six for a byte that becomes \u0000; quotes and a comma. No overflow: the file is at most
+        // 4 MB.
         capacity += item->text.count * 6 + 3;
     }
     KZ_TRY(take(r, capacity, 1, &memory));
@@ -124,6 +131,7 @@ static kazeia_status read_slot_value(grammar_reader *r, const kz_yaml_node *node
 
 static kazeia_status read_list_value(grammar_reader *r, const kz_yaml_node *item,
                                      kz_command_value *value) {
+    // A bare value stands for itself, as it was said.
     if (item->kind == KZ_YAML_SCALAR) {
         value->kind = KZ_SLOT_TEXT;
         return kz_command_template_parse(r->grammar, item, &value->in);
@@ -181,6 +189,7 @@ static kazeia_status read_list(grammar_reader *r, const kz_yaml_node *node, kz_c
     const kz_yaml_node *values = kz_yaml_find(node, "values");
     const kz_yaml_node *range = kz_yaml_find(node, "range");
     const kz_yaml_node *wildcard = kz_yaml_find(node, "wildcard");
+    // Checked by the count, as no other key got past check_keys.
     if (node->count != 1) {
         return kz_command_fail(&node->place, KAZEIA_BAD_FILE,
                                "the list '%s' needs one of values, range, wildcard", list->name);
@@ -191,6 +200,7 @@ static kazeia_status read_list(grammar_reader *r, const kz_yaml_node *node, kz_c
     if (range != NULL) {
         return read_range(range, list);
     }
+    // The last of three: `node` has exactly one key.
     list->kind = KZ_LIST_WILDCARD;
     KZ_TRY(kz_yaml_expect(wildcard, KZ_YAML_SCALAR, "wildcard"));
     return strcmp(wildcard->text.bytes, "true") == 0
@@ -218,6 +228,7 @@ static kazeia_status name_lists_and_rules(grammar_reader *r) {
          n = n->next) {
         g->rules[g->rule_count++] = (kz_command_rule){.name = n->key, .source = n};
     }
+    // Templates look names up by halving; YAML keys are unique, so the order is one.
     qsort(g->lists, g->list_count, sizeof(kz_command_list), compare_names);
     qsort(g->rules, g->rule_count, sizeof(kz_command_rule), compare_names);
     return KAZEIA_OK;
@@ -251,8 +262,10 @@ static kazeia_status read_skip_words(grammar_reader *r) {
     for (const kz_yaml_node *n = r->skip_words->first; n != NULL; n = n->next) {
         KZ_TRY(kz_yaml_expect(n, KZ_YAML_SCALAR, "a skip word"));
         KZ_TRY(kz_command_fold(&g->arena, n->text, &g->skip_words[g->skip_count]));
+        // A word of signs alone folds to nothing and would be found everywhere.
         g->skip_count += g->skip_words[g->skip_count].count > 0;
     }
+    // The longest first, so that "s'il te plaît bien" is not left with a rest.
     qsort(g->skip_words, g->skip_count, sizeof(kz_text_view), compare_longest_first);
     return KAZEIA_OK;
 }
@@ -282,6 +295,7 @@ static kazeia_status read_response(grammar_reader *r, const kz_yaml_node *entry,
                                    kz_command_block *block) {
     const kz_yaml_node *key, *intents, *intent = NULL, *text = NULL;
     KZ_TRY(look_for(entry, "response", KZ_YAML_SCALAR, &key));
+    // "default" may be missing; a key that the writer named must be there.
     block->response_key = key == NULL ? "default" : key->text.bytes;
     if (r->responses != NULL) {
         KZ_TRY(need(r->responses, "intents", KZ_YAML_MAP, &intents));
@@ -319,6 +333,7 @@ static bool block_has_slot(const void *context, const char *name) {
             return true;
         }
     }
+    // A name that no template uses has no number, and no sentence fills it.
     uint32_t slot = 0;
     while (slot < own->grammar->slot_count && strcmp(own->grammar->slot_names[slot], name) != 0) {
         slot++;
@@ -337,6 +352,7 @@ static kazeia_status read_sentence(grammar_reader *r, const kz_yaml_node *node,
     kz_command_sentence *sentence = &g->sentences[g->sentence_count];
     KZ_TRY(kz_command_template_parse(g, node, &sentence->body));
     KZ_TRY(kz_command_measure(g, node, sentence->body, &sentence->measure));
+    // Wildcards and optional parts only: every transcript would be this command.
     if (sentence->measure.is_nullable) {
         return kz_command_fail(&node->place, KAZEIA_BAD_FILE,
                                "the sentence '%.200s' may be empty: silence would match it",
@@ -344,11 +360,13 @@ static kazeia_status read_sentence(grammar_reader *r, const kz_yaml_node *node,
     }
     sentence->text = node->text.bytes;
     sentence->block = block;
+    // The matcher takes its states once, for the sentence that needs the most.
     g->sets = sentence->measure.sets > g->sets ? sentence->measure.sets : g->sets;
     g->sentence_count++;
     return KAZEIA_OK;
 }
 
+// Ignoring the condition would run commands that the file forbids.
 static kazeia_status refuse_context(const kz_yaml_node *entry) {
     static const char *const keys[] = {"requires_context", "excludes_context"};
     for (size_t i = 0; i < 2; i++) {
@@ -373,6 +391,7 @@ static kazeia_status read_block(grammar_reader *r, const char *intent, const kz_
     block->intent = intent;
     KZ_TRY(read_fixed_slots(r, entry, block));
     KZ_TRY(read_response(r, entry, block));
+    // Checked after its sentences are read: a response may name any slot that one of them fills.
     block_sentences own = {r->grammar, block, &r->grammar->sentences[r->grammar->sentence_count],
                            sentences->count};
     for (const kz_yaml_node *n = sentences->first; n != NULL; n = n->next) {
@@ -398,6 +417,7 @@ static kazeia_status for_each_entry(grammar_reader *r,
     return KAZEIA_OK;
 }
 
+// Malformed entries count as none here; read_block reports them.
 static kazeia_status count_sentences(grammar_reader *r, const char *intent,
                                      const kz_yaml_node *entry) {
     (void)intent;
@@ -419,6 +439,8 @@ static kazeia_status read_sections(grammar_reader *r) {
     KZ_TRY(look_for(r->root, "skip_words", KZ_YAML_LIST, &r->skip_words));
     KZ_TRY(look_for(r->root, "responses", KZ_YAML_MAP, &r->responses));
     r->grammar->language = language->text.bytes;
+    // Number words and plurals are per language: a third would be matched by English rules without
+    // a word.
     if (strcmp(r->grammar->language, "fr") != 0 && strcmp(r->grammar->language, "en") != 0) {
         return kz_command_fail(&language->place, KAZEIA_UNSUPPORTED,
                                "the language is '%.20s', expected fr or en", r->grammar->language);
@@ -435,6 +457,7 @@ static kazeia_status read_grammar(grammar_reader *r, const void *bytes, size_t c
     KZ_TRY(for_each_entry(r, count_sentences));
     KZ_TRY(take(r, r->grammar->sentence_count, sizeof(kz_command_sentence), &memory));
     r->grammar->sentences = memory;
+    // Counted up again while the array is filled: measures must only see what is there.
     r->grammar->sentence_count = 0;
     KZ_TRY(for_each_entry(r, read_block));
     if (r->grammar->sentence_count == 0) {
@@ -471,6 +494,7 @@ kazeia_status kz_command_grammar_open(const char *path, const kazeia_allocator *
     KZ_TRY(kz_file_map_open(path, &map));
     const kazeia_status status =
         kz_command_grammar_read(map.bytes, map.size, path, allocator, out_grammar);
+    // Safe: the arena holds copies of every text.
     kz_file_map_close(&map);
     return status;
 }

@@ -13,6 +13,8 @@
 #include "text/command_numbers.h"
 #include "text/command_text.h"
 
+// Bounds on one transcript, so that a hostile grammar costs bounded time, and no more memory than
+// was taken at creation.
 enum {
     MAX_STEPS = 20000000,
     MAX_TRACES = 32768,
@@ -89,6 +91,7 @@ static state_set take_set(kz_command_matcher *m) {
     return (state_set){m->pool + STATES_PER_SET * m->sets_used++, 0};
 }
 
+// In order of weight; wildcards count against a reading, and so does the text in them.
 static int compare_scores(const match_score *a, const match_score *b) {
     const int differences[] = {a->name - b->name, b->wildcards - a->wildcards,
                                a->literal - b->literal, b->wildcard_chars - a->wildcard_chars};
@@ -104,7 +107,8 @@ static uint32_t state_key(const match_state *state) {
     return (uint32_t)state->at * 2 + state->is_word_start;
 }
 
-// The place of a state in a set; *out_is_better says whether it belongs there.
+// The place of a state in a set; *out_is_better says whether it belongs there. From the end,
+// because states come mostly in order of place.
 static uint32_t find_place(const state_set *set, const match_state *state, bool *out_is_better,
                            bool *out_is_new) {
     const uint32_t key = state_key(state);
@@ -120,6 +124,7 @@ static uint32_t find_place(const state_set *set, const match_state *state, bool 
 static match_state *add_state(kz_command_matcher *m, state_set *set, const match_state *state) {
     bool is_better, is_new;
     const uint32_t i = find_place(set, state, &is_better, &is_new);
+    // Insertion moves what lies behind it: long sets cost more.
     m->steps += 1 + set->count / 8;
     if (!is_better) {
         return NULL;
@@ -145,6 +150,7 @@ static void add_filled(kz_command_matcher *m, state_set *set, const match_state 
     if (kept == NULL) {
         return;
     }
+    // The state stays without its slot for the rest of this call, which reports failure.
     if (m->trace_count == MAX_TRACES) {
         m->is_exhausted = true;
         return;
@@ -165,6 +171,8 @@ static void match_chunk(kz_command_matcher *m, const kz_command_node *node, cons
     const kz_command_text *text = m->text;
     match_state to = *from;
     size_t at = from->at, i = 0;
+    // At the start of a word spaces match nothing on either side: templates are written with spaces
+    // wherever a person puts them.
     if (from->is_word_start) {
         while (at < text->count && text->folded[at] == ' ') {
             at++;
@@ -177,6 +185,7 @@ static void match_chunk(kz_command_matcher *m, const kz_command_node *node, cons
         if (!is_same_char(node->text.bytes[i], text->folded[at])) {
             return;
         }
+        // After an apostrophe as well: "l'" ends a word without a space.
         to.is_word_start = node->text.bytes[i] == ' ' || node->text.bytes[i] == '\'';
     }
     for (; i < node->text.count; i++) { // at the text's end spaces match nothing
@@ -199,6 +208,7 @@ static uint16_t skip_spaces(const kz_command_matcher *m, const match_state *stat
     return (uint16_t)at;
 }
 
+// Never above KZ_COMMAND_TEXT_BYTES, which fits 16 bits.
 static int16_t count_chars(const kz_command_matcher *m, size_t start, size_t end) {
     int16_t chars = 0;
     for (size_t i = start; i < end; i++) {
@@ -207,6 +217,8 @@ static int16_t count_chars(const kz_command_matcher *m, size_t start, size_t end
     return chars;
 }
 
+// A slot called "name" holds what the person calls a thing: of two readings the one with the longer
+// name is meant ("lampe du salon", not "lampe").
 static bool is_name(const kz_command_matcher *m, uint32_t slot) {
     return strcmp(m->grammar->slot_names[slot], "name") == 0;
 }
@@ -214,8 +226,11 @@ static bool is_name(const kz_command_matcher *m, uint32_t slot) {
 static void match_node(kz_command_matcher *m, const kz_command_node *node, const state_set *in,
                        state_set *out);
 
+// Each value is matched from one place only: its trace must say where the slot began.
 static void match_values(kz_command_matcher *m, const kz_command_node *node,
                          const match_state *from, state_set *out) {
+    // Sets are a stack: all that is taken here is given back at the end, in the number that
+    // command_measure.c has proven.
     const uint32_t mark = m->sets_used;
     const uint16_t start = skip_spaces(m, from);
     state_set found = take_set(m);
@@ -254,6 +269,8 @@ static void match_wildcard(kz_command_matcher *m, const kz_command_node *node,
     int16_t chars = 0, spaces = 0;
     for (size_t end = start; end < text->count;) {
         const size_t length = kz_utf8_read_last(text->folded + end, text->count - end).length;
+        // A wildcard does not end in a space; the state after it is there all the same, for a chunk
+        // that begins with one.
         spaces = text->folded[end] == ' ' ? (int16_t)(spaces + 1) : 0;
         chars = (int16_t)(chars + 1);
         end += length;
@@ -277,8 +294,10 @@ static void add_number(kz_command_matcher *m, const kz_command_node *node, const
                        size_t start, size_t end, double number, state_set *out) {
     const kz_command_list *list = node->list;
     const double whole = floor(number);
+    // Exact: match_digits makes it 0, 0.5 or neither.
     const bool is_half = list->has_halves && number - whole == 0.5;
     if (number < list->from || number > list->to || (number != whole && !is_half) ||
+        // The number is between from and to by now, so the conversion is safe.
         ((int64_t)whole - list->from) % list->step != 0) {
         return;
     }
@@ -302,6 +321,7 @@ static void match_digits(kz_command_matcher *m, const kz_command_node *node,
     const bool is_negative = text->folded[start] == '-';
     size_t at = start + is_negative;
     double number = 0;
+    // In double: 600 digits are a large number or infinity, and in no range.
     while (is_digit_at(text, at)) {
         number = number * 10 + (text->folded[at++] - '0');
     }
@@ -313,6 +333,7 @@ static void match_digits(kz_command_matcher *m, const kz_command_node *node,
             fraction += place * (text->folded[at] - '0');
         }
     }
+    // Tenths are not exact in binary; 0.25 stands for every fraction that is no half.
     fraction = fabs(fraction - 0.5) < 1e-9 ? 0.5 : fraction < 1e-9 ? 0 : 0.25;
     const double sign = is_negative ? -1 : 1;
     add_number(m, node, from, start, at, sign * (number + fraction), out);
@@ -333,6 +354,7 @@ static void match_range(kz_command_matcher *m, const kz_command_node *node, cons
     for (size_t i = 0; i < count; i++) {
         add_number(m, node, from, start, start + readings[i].length, readings[i].value, out);
     }
+    // About what reading number words costs, in comparisons of a node's kind.
     m->steps += 60;
 }
 
@@ -356,6 +378,7 @@ static void match_list(kz_command_matcher *m, const kz_command_node *node, const
 static void match_sequence(kz_command_matcher *m, const kz_command_node *node, const state_set *in,
                            state_set *out) {
     const uint32_t mark = m->sets_used;
+    // Two are enough for any number of children: each reads one and fills the other.
     state_set sets[2] = {take_set(m), take_set(m)};
     const state_set *from = in;
     for (uint32_t i = 0; i < node->child_count && from->count > 0; i++) {
@@ -373,11 +396,13 @@ static void match_permutation(kz_command_matcher *m, const kz_command_node *node
                               const state_set *in, state_set *out) {
     const uint32_t mark = m->sets_used;
     const uint32_t all = (1u << node->child_count) - 1;
+    // Only the struct; the states lie in the pool.
     state_set sets[1u << KZ_MAX_PERMUTED];
     for (uint32_t taken = 0; taken <= all; taken++) {
         sets[taken] = take_set(m);
     }
     add_all(m, &sets[0], in);
+    // In counting order: a set is complete before it is read, since each step only adds an item.
     for (uint32_t taken = 0; taken < all; taken++) {
         for (uint32_t i = 0; i < node->child_count; i++) {
             if ((taken & (1u << i)) == 0 && sets[taken].count > 0) {
@@ -411,6 +436,7 @@ static void match_rule(kz_command_matcher *m, const kz_command_rule *rule, const
         state_set found = take_set(m);
         match_node(m, rule->body, in, &found);
         m->sets_used = mark;
+        // Given on but not kept: such a rule is computed again for each sentence.
         if (found.count > KEPT_STARTS) {
             add_all(m, out, &found);
             return;
@@ -427,6 +453,7 @@ static void match_node(kz_command_matcher *m, const kz_command_node *node, const
                        state_set *out) {
     m->steps++;
     m->is_exhausted = m->is_exhausted || m->steps > MAX_STEPS;
+    // From here on everything returns at once: no sentence is matched in part.
     if (in->count == 0 || m->is_exhausted) {
         return;
     }
@@ -474,11 +501,13 @@ static bool is_blank_rest(const kz_command_text *text, size_t at) {
 static bool match_sentence(kz_command_matcher *m, const kz_command_sentence *sentence,
                            const kz_command_text *text, match_state *out_best) {
     const unsigned char first = (unsigned char)text->folded[0];
+    // One look at a bit excludes most sentences of a grammar before anything is walked.
     if (text->count == 0 || (sentence->measure.first[first / 8] & (1u << (first % 8))) == 0) {
         return false;
     }
     m->text = text;
     m->sets_used = 0;
+    // 0 means that there is no trace.
     m->trace_count = 1;
     m->generation = m->generations[text - m->texts];
     const state_set in = {&m->start, 1};
@@ -502,11 +531,14 @@ static const kz_command_text *skipped_text(kz_command_matcher *m, const kz_node_
         (measure->begins_wild && measure->ends_wild)) {
         return NULL;
     }
+    // A wildcard at the start may have meant the skip word there; so words are only skipped at the
+    // other end.
     const uint32_t kind = measure->begins_wild ? 1 : measure->ends_wild ? 2 : 0;
     if (!m->has_text[kind + 1]) {
         m->has_text[kind + 1] = true;
         if (!kz_command_text_skip(&m->texts[0], m->grammar->skip_words, m->grammar->skip_count,
                                   places[kind], &m->texts[kind + 1])) {
+            // Nothing was skipped: the text is the one that was tried already.
             m->texts[kind + 1].count = 0;
         }
     }
@@ -525,6 +557,8 @@ static bool is_better_match(const best_match *best, const kz_command_sentence *s
     }
     const int order = compare_scores(&state->score, &best->state.score);
     return order > 0 ||
+           // Equal readings are decided by the intent's name and not by the order of the file:
+           // editing a file must not change what an unrelated sentence does.
            (order == 0 && strcmp(sentence->block->intent, best->sentence->block->intent) < 0);
 }
 
@@ -533,6 +567,7 @@ static bool is_better_match(const best_match *best, const kz_command_sentence *s
 static const char *keep_said(kz_command_matcher *m, size_t start, size_t end) {
     char *said = m->said + m->said_count;
     const size_t room = sizeof m->said - m->said_count;
+    // Cut off rather than failed: only a hostile grammar fills SAID_BYTES.
     if (room < 2) {
         return "";
     }
@@ -546,6 +581,7 @@ static const char *keep_number(kz_command_matcher *m, double number) {
     if (room < 40) {
         return "";
     }
+    // With a point in every language: this one is for programs, the response has the spoken one.
     kz_command_number_text(number, "en", text, room);
     m->said_count += strlen(text) + 1;
     return text;
@@ -588,6 +624,7 @@ static void fill_slots(kz_command_matcher *m, uint32_t last, kz_command_result *
     for (uint32_t i = first; i != 0; i = m->traces[i].previous) {
         const char *name = m->grammar->slot_names[m->traces[i].slot];
         kz_command_slot *slot = find_slot(m, result, name);
+        // A slot that is filled twice keeps its last value; slots over the limit are left out.
         if (slot == NULL && result->slot_count < KZ_COMMAND_MAX_SLOTS) {
             slot = &m->slots[result->slot_count++];
         }
@@ -598,6 +635,7 @@ static void fill_slots(kz_command_matcher *m, uint32_t last, kz_command_result *
     }
 }
 
+// What was said counts more than what the file says.
 static void add_fixed_slots(kz_command_matcher *m, const kz_command_block *block,
                             kz_command_result *result) {
     for (uint32_t i = 0; i < block->slot_count && result->slot_count < KZ_COMMAND_MAX_SLOTS; i++) {
@@ -628,6 +666,7 @@ static void make_result(kz_command_matcher *m, const best_match *best,
 
 static bool match_with_skips(kz_command_matcher *m, const kz_command_sentence *sentence,
                              match_state *out_state) {
+    // As said first: a skip word may be part of a name.
     if (match_sentence(m, sentence, &m->texts[0], out_state)) {
         return true;
     }
@@ -659,6 +698,8 @@ kazeia_status kz_command_match(kz_command_matcher *matcher, const char *transcri
     m->is_exhausted = false;
     memset(m->has_text, 0, sizeof m->has_text);
     for (uint32_t i = 0; i < 4; i++) {
+        // Stale starts are told apart by number instead of being cleared: there may be thousands of
+        // rules.
         m->generations[i] = ++m->last_generation;
     }
     if (!kz_command_text_prepare(transcript, &m->texts[0]) || m->texts[0].count == 0) {
@@ -687,6 +728,7 @@ kazeia_status kz_command_matcher_create(const kz_command_grammar *grammar,
     kz_command_matcher *m = memory;
     m->allocator = own;
     m->grammar = grammar;
+    // One more for the set that match_sentence itself takes.
     m->set_count = grammar->sets + 1;
     kazeia_status status;
     KZ_TRY_DONE(status, kz_alloc(&own, STATES_PER_SET * m->set_count, sizeof(match_state),

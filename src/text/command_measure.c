@@ -23,6 +23,8 @@ static void merge_first(kz_node_measure *into, const kz_node_measure *from) {
     }
 }
 
+// Spaces at the start match nothing at the start of a word, so the first byte is that of the first
+// letter, and a chunk of spaces alone may match nothing.
 static kz_node_measure measure_chunk(const kz_command_node *node) {
     kz_node_measure measure = {.nodes = 1, .depth = 1, .sets = 0};
     size_t at = 0;
@@ -42,9 +44,11 @@ static void add_size(kz_node_measure *into, const kz_node_measure *child) {
     }
     into->nodes += child->nodes;
     into->depth = child->depth + 1 > into->depth ? child->depth + 1 : into->depth;
+    // The most of any child, not the sum: a child gives its sets back before the next one runs.
     into->sets = child->sets > into->sets ? child->sets : into->sets;
 }
 
+// Only while all before it may be empty can a child's beginning be the sequence's.
 static void add_in_sequence(kz_node_measure *into, const kz_node_measure *child, bool is_first) {
     if (into->is_nullable) {
         merge_first(into, child);
@@ -55,6 +59,7 @@ static void add_in_sequence(kz_node_measure *into, const kz_node_measure *child,
     into->is_nullable = into->is_nullable && child->is_nullable;
 }
 
+// Any child may begin or end a match, and a choice is only wild when all of its children are.
 static void add_in_choice(kz_node_measure *into, const kz_node_measure *child, bool is_first) {
     merge_first(into, child);
     into->begins_wild = into->begins_wild || child->begins_wild;
@@ -68,6 +73,7 @@ static kazeia_status measure_node(measurer *m, const kz_command_node *node,
 
 static kazeia_status measure_children(measurer *m, const kz_command_node *node,
                                       kz_node_measure *out) {
+    // A permutation begins like a choice: any of its items may come first.
     const bool is_choice = node->kind != KZ_NODE_SEQUENCE;
     *out = (kz_node_measure){.nodes = 1, .depth = 1, .is_nullable = !is_choice};
     bool all_nullable = true;
@@ -83,7 +89,11 @@ static kazeia_status measure_children(measurer *m, const kz_command_node *node,
         }
     }
     if (node->kind == KZ_NODE_PERMUTATION) {
+        // Each item runs once for every set of others that may have been taken before it: 2^(n-1)
+        // times. At most 16, and nodes are below a million here, so 64 bits hold it.
         out->nodes *= (uint64_t)1 << (node->child_count - 1);
+        // One set for each choice of items taken, and two for the alternating ones of a sequence
+        // (command_match.c).
         out->sets += 1u << node->child_count;
         out->is_nullable = all_nullable;
     }
@@ -108,6 +118,7 @@ static kazeia_status measure_list(measurer *m, kz_command_list *list) {
     if (list->state == KZ_MEASURED) {
         return KAZEIA_OK;
     }
+    // Met again while it is being measured: it contains itself.
     if (list->state == KZ_MEASURING) {
         return kz_command_fail(&list->source->place, KAZEIA_BAD_FILE,
                                "the list '%s' leads back to itself", list->name);
@@ -122,6 +133,7 @@ static kazeia_status measure_list(measurer *m, kz_command_list *list) {
                                           .begins_wild = is_wild,
                                           .ends_wild = is_wild,
                                           .is_only_wild = is_wild};
+        // Digits, number words, anything at all: the first byte excludes nothing.
         memset(list->measure.first, 0xff, sizeof list->measure.first);
     }
     list->state = KZ_MEASURED;
@@ -150,6 +162,8 @@ static kazeia_status measure_kind(measurer *m, const kz_command_node *node, kz_n
     case KZ_NODE_LIST:
         KZ_TRY(measure_list(m, node->list));
         *out = node->list->measure;
+        // The slot belongs to the place that names the list, not to the list, which others may name
+        // differently.
         out->slots[node->slot / 8] |= (uint8_t)(1u << (node->slot % 8));
         break;
     case KZ_NODE_RULE:
@@ -167,12 +181,15 @@ static kazeia_status measure_kind(measurer *m, const kz_command_node *node, kz_n
 static kazeia_status measure_node(measurer *m, const kz_command_node *node,
                                   kz_node_measure *out_measure) {
     const kz_command_place *place = &m->source->place;
+    // Before the descent, so that recursion ends whatever the file says; the matcher then recurses
+    // no deeper than what was measured.
     if (++m->depth > 4 * KZ_MAX_TEMPLATE_DEPTH) {
         return kz_command_fail(place, KAZEIA_BAD_FILE, "rules and groups lie deeper than %d levels",
                                4 * KZ_MAX_TEMPLATE_DEPTH);
     }
     KZ_TRY(measure_kind(m, node, out_measure));
     m->depth--;
+    // After each node, so that no sum of children is far above the limits when it is added.
     if (out_measure->nodes > KZ_MAX_TEMPLATE_NODES || out_measure->sets > KZ_MAX_MATCH_SETS ||
         out_measure->depth > 4 * KZ_MAX_TEMPLATE_DEPTH) {
         return kz_command_fail(

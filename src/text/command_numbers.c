@@ -24,6 +24,7 @@ typedef struct number_language {
     bool has_bare_hundred; // "cent" alone is 100; English says "one hundred"
 } number_language;
 
+// Also beyond nine: "soixante-dix-sept" is read as soixante and dix-sept.
 static const number_word french_units[] = {
     {"zéro", 0, 0},      {"un", 1, 0},     {"une", 1, 0},       {"deux", 2, 0},
     {"trois", 3, 0},     {"quatre", 4, 0}, {"cinq", 5, 0},      {"six", 6, 0},
@@ -69,10 +70,12 @@ static void add_reading(readings *found, size_t length, int32_t value) {
         }
     }
     if (found->count < KZ_NUMBER_READINGS) {
+        // Further ones are dropped: the array is the caller's.
         found->list[found->count++] = (kz_number_reading){(uint32_t)length, value};
     }
 }
 
+// The spelling of 1990 has hyphens throughout, the one before only below a hundred.
 static bool is_gap(kz_text_view text, size_t at) {
     return at < text.count && (text.bytes[at] == ' ' || text.bytes[at] == '-');
 }
@@ -103,6 +106,7 @@ static void read_units(const number_language *language, kz_text_view text, size_
     for (size_t i = 0; i < language->unit_count; i++) {
         const number_word *unit = &language->units[i];
         const bool fits =
+            // After tens or hundreds: no "vingt-zéro", and no "twenty a".
             base == 0 || (unit->value >= 1 && unit->value <= last && strcmp(unit->word, "a") != 0);
         const size_t length = fits ? match_word(text, at, unit->word) : 0;
         if (length > 0) {
@@ -113,6 +117,7 @@ static void read_units(const number_language *language, kz_text_view text, size_
 
 static void read_below_100(const number_language *language, kz_text_view text, size_t at,
                            int32_t base, readings *found) {
+    // New readings go behind those that are there; the count alone comes back.
     readings own = {found->list, found->count};
     read_units(language, text, at, base, 19, &own);
     for (size_t i = 0; i < language->ten_count; i++) {
@@ -122,6 +127,7 @@ static void read_below_100(const number_language *language, kz_text_view text, s
             continue;
         }
         add_reading(&own, at + length, base + ten->value);
+        // "vingt et un", but never "twenty and one"; English takes its "and" after the hundreds.
         const size_t gap = match_gap(text, at + length, language->and_word, language == &french);
         if (gap > 0 && ten->last_addend > 0) {
             read_units(language, text, at + length + gap, base + ten->value, ten->last_addend,
@@ -144,6 +150,8 @@ static void finish_hundreds(const number_language *language, kz_text_view text, 
 static void read_below_1000(const number_language *language, kz_text_view text, size_t at,
                             int32_t base, readings *found) {
     read_below_100(language, text, at, base, found);
+    // Both forms: where "cents" stands, the reading by "cent" leaves an s that nothing matches, and
+    // falls away by itself.
     for (size_t form = 0; form < 2; form++) {
         const char *hundred = language->hundreds[form];
         const size_t bare = language->has_bare_hundred ? match_word(text, at, hundred) : 0;
@@ -177,6 +185,7 @@ size_t kz_number_words_read(const char *language, kz_text_view text,
     const number_language *words = strncmp(language, "fr", 2) == 0 ? &french : &english;
     readings found = {out_readings, 0};
     read_below_1000(words, text, 0, 0, &found);
+    // Readings that thousands add lie behind it and are not multiplied again.
     const size_t small_count = found.count;
     for (size_t i = 0; i < small_count; i++) {
         const size_t at = out_readings[i].length;

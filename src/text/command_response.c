@@ -15,6 +15,7 @@ static kazeia_status fail_in(const kz_yaml_node *source, const char *what) {
                            source->text.bytes);
 }
 
+// An upper bound: each sign ends one text and begins another part.
 static uint32_t count_parts(kz_text_view text) {
     uint32_t parts = 1;
     for (size_t i = 0; i < text.count; i++) {
@@ -52,6 +53,7 @@ static kazeia_status parse_placeholder(response_parser *p) {
     if (bytes[count] == '\0') {
         return fail_in(p->source, "a { that is not closed");
     }
+    // Home Assistant's own sentence files use Jinja; a person who copies from there is told.
     if (bytes[0] == '{' || bytes[0] == '%') {
         return kz_command_fail(&p->source->place, KAZEIA_UNSUPPORTED,
                                "Jinja is not handled in responses: write {slot}");
@@ -69,6 +71,7 @@ static kazeia_status parse_placeholder(response_parser *p) {
     if (plural == NULL) {
         return fail_in(p->source, "a unit without its plural, expected {slot|one|many}");
     }
+    // Cut in our copy; the tree's text stays whole for later sentences of failure.
     *singular = '\0';
     *plural = '\0';
     part->singular = singular + 1;
@@ -80,6 +83,7 @@ static kazeia_status parse_bracket(response_parser *p, char c) {
     if ((c == '[') == (p->group != 0)) {
         return fail_in(p->source, "a [ or ] that has no partner");
     }
+    // Groups count from 1 and do not nest; 0 is what is always said.
     p->group = c == '[' ? ++p->group_count : 0;
     p->at++;
     return KAZEIA_OK;
@@ -90,6 +94,7 @@ kazeia_status kz_command_response_parse(kz_command_arena *arena, const kz_yaml_n
     void *memory;
     response_parser p = {.arena = arena, .source = source, .response = out_response};
     out_response->source = source;
+    // Twice, since each sign may end a placeholder and begin a text.
     KZ_TRY(kz_command_arena_take(arena, 2 * (size_t)count_parts(source->text),
                                  sizeof(kz_response_part), &memory));
     out_response->parts = memory;
@@ -110,6 +115,7 @@ kazeia_status kz_command_response_parse(kz_command_arena *arena, const kz_yaml_n
 
 // ---- the clock
 
+// French first, English second: indexed by is_english.
 static const char *const months[2][12] = {
     {"janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre",
      "octobre", "novembre", "décembre"},
@@ -131,7 +137,8 @@ static bool is_english(const char *language) {
     return strcmp(language, "en") == 0;
 }
 
-// A full hour has no minute to say.
+// A full hour has no minute to say. A name that begins with clock_ is never looked for among the
+// slots, even when there is no clock.
 static bool find_clock_value(const char *name, const char *language, const kz_command_clock *clock,
                              spoken_value *out_value) {
     const bool english = is_english(language);
@@ -183,6 +190,7 @@ kazeia_status kz_command_response_check(const kz_command_response *response,
 // ---- rendering
 
 void kz_command_number_text(double number, const char *language, char *out, size_t capacity) {
+    // Up to there a double holds every whole number and "%.0f" prints it exactly.
     if (number == floor(number) && fabs(number) < 1e15) {
         snprintf(out, capacity, "%.0f", number);
         return;
@@ -209,6 +217,7 @@ static void find_value(const char *name, const char *language, const kz_command_
         out_value->number = slot->number;
         out_value->text = slot->said[0] != '\0' ? slot->said : slot->text;
         if (slot->kind == KZ_SLOT_NUMBER) {
+            // Without the sign: responses say "baisse de 5", the intent knows the direction.
             kz_command_number_text(fabs(slot->number), language, out_value->digits,
                                    sizeof out_value->digits);
             out_value->text = out_value->digits;
@@ -217,6 +226,7 @@ static void find_value(const char *name, const char *language, const kz_command_
     }
 }
 
+// A bracket with a placeholder that has no value falls away as a whole, its words included.
 static bool is_group_said(const kz_command_response *response, uint32_t group, const char *language,
                           const kz_command_result *result, const kz_command_clock *clock) {
     for (uint32_t i = 0; group != 0 && i < response->part_count; i++) {
@@ -235,6 +245,7 @@ static bool is_group_said(const kz_command_response *response, uint32_t group, c
 
 static size_t add_text(char *out, size_t used, size_t capacity, const char *text) {
     const size_t count = strlen(text);
+    // Whole parts or nothing: half a word would be spoken.
     const size_t fits = used + count < capacity ? count : 0;
     memcpy(out + used, text, fits);
     out[used + fits] = '\0';

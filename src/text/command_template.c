@@ -18,6 +18,8 @@ typedef struct template_parser {
 // Column of byte `at`: only known when the scalar stands in one line of the file as it is.
 static kz_command_place place_at(const template_parser *p, size_t at) {
     kz_command_place place = p->source->place;
+    // An escaped or folded scalar has other columns in the file than in its text; the scalar's own
+    // place is told then.
     if (p->source->is_single_line) {
         place.column += p->source->is_quoted;
         for (size_t i = 0; i < at; i++) {
@@ -40,6 +42,7 @@ static kazeia_status new_node(template_parser *p, kz_node_kind kind, kz_command_
     return KAZEIA_OK;
 }
 
+// The old array stays in the arena: at most as much as the new one, and all dies with the grammar.
 // Children are doubled when their count is a power of two.
 static kazeia_status add_child(template_parser *p, kz_command_node *node, kz_command_node *child) {
     const uint32_t count = node->child_count;
@@ -63,6 +66,7 @@ static size_t collapse(char *text, size_t count) {
     for (size_t i = 0; i < count;) {
         const kz_utf8_char c = kz_utf8_read_last(text + i, count - i);
         if (kz_char_is_space(c.code_point)) {
+            // In place: collapsed text is never ahead of what is read.
             if (used == 0 || text[used - 1] != ' ') {
                 text[used++] = ' ';
             }
@@ -80,6 +84,8 @@ static kazeia_status fold_chunk(kz_command_arena *arena, kz_text_view text, kz_t
     const size_t capacity = text.count * 3 + 4; // a small letter has at most 3 bytes more
     KZ_TRY(kz_command_arena_take(arena, capacity, 1, &memory));
     const size_t count = kz_text_fold(text.bytes, text.count, memory, capacity);
+    // The capacity is enough by the bound above, so SIZE_MAX does not come; an empty chunk is the
+    // safe reading of it.
     *out = (kz_text_view){memory, count == SIZE_MAX ? 0 : collapse(memory, count)};
     return KAZEIA_OK;
 }
@@ -120,6 +126,7 @@ static kazeia_status make_chunk(template_parser *p, kz_text_view raw, kz_command
 static kazeia_status parse_text(template_parser *p, kz_command_node **out_node) {
     void *memory;
     size_t end = p->at;
+    // Never the NUL, which strchr would find: the reader of the file refuses it.
     while (end < p->count && strchr("()[]{}<>|;", p->bytes[end]) == NULL) {
         end += p->bytes[end] == '\\' && end + 1 < p->count ? 2 : 1;
     }
@@ -139,7 +146,8 @@ static bool is_same(const char *name, kz_text_view text) {
     return strlen(name) == text.count && memcmp(name, text.bytes, text.count) == 0;
 }
 
-// A list or rule and a wanted name: both structs begin with their name.
+// A list or rule and a wanted name: both structs begin with their name. As strcmp orders, since the
+// tables are sorted by it; the wanted name has no NUL to compare by.
 static int compare_name(const void *wanted, const void *named) {
     const kz_text_view *text = wanted;
     const char *name = *(const char *const *)named;
@@ -156,6 +164,7 @@ static kazeia_status find_slot(template_parser *p, size_t at, kz_text_view name,
             return KAZEIA_OK;
         }
     }
+    // Slots are bits of a fixed set in each measure.
     if (g->slot_count == KZ_MAX_SLOT_NAMES) {
         return fail_at(p, at, "more than 256 slot names");
     }
@@ -184,6 +193,7 @@ static kazeia_status read_reference(template_parser *p, char closing, kz_text_vi
 
 static bool read_range_number(kz_text_view *text, int32_t *out_number) {
     char *end;
+    // The scalar ends with a NUL, so strtol stops there at the latest.
     const long number = strtol(text->bytes, &end, 10);
     if (end == text->bytes || number < -1000000 || number > 1000000) {
         return false;
@@ -194,7 +204,8 @@ static bool read_range_number(kz_text_view *text, int32_t *out_number) {
     return true;
 }
 
-// "N..M" or "N..M,step".
+// "N..M" or "N..M,step". Only up to the colon; what stands behind it is the slot's name and was
+// read before.
 static bool read_inline_range(kz_text_view text, kz_command_list *list) {
     list->step = 1;
     if (!read_range_number(&text, &list->from) || text.count < 2 ||
@@ -243,6 +254,7 @@ static kazeia_status parse_list(template_parser *p, kz_command_node **out_node) 
         return fail_at(p, at, "a { } without a slot's name");
     }
     KZ_TRY(find_slot(p, at, slot, &(*out_node)->slot));
+    // No list can have such a name by accident: digits begin a range.
     if (name.count > 0 &&
         (name.bytes[0] == '-' || (name.bytes[0] >= '0' && name.bytes[0] <= '9'))) {
         return make_inline_range(p, at, text, *out_node);
@@ -297,13 +309,15 @@ static kazeia_status parse_sequence(template_parser *p, kz_command_node **out_no
         KZ_TRY(parse_part(p, &part));
         KZ_TRY(add_child(p, *out_node, part));
     }
+    // One child needs no sequence, and each sequence costs the matcher two sets.
     if ((*out_node)->child_count == 1) {
         *out_node = (*out_node)->children[0];
     }
     return KAZEIA_OK;
 }
 
-// A permuted item stands between spaces.
+// A permuted item stands between spaces. The space node is used twice; nodes are never changed
+// after parsing, so sharing is safe.
 static kazeia_status pad_item(template_parser *p, kz_command_node **item) {
     kz_command_node *padded, *space;
     KZ_TRY(new_node(p, KZ_NODE_SEQUENCE, &padded));
@@ -315,6 +329,7 @@ static kazeia_status pad_item(template_parser *p, kz_command_node **item) {
     return KAZEIA_OK;
 }
 
+// Five items have 32 sets of taken ones; each more would double that.
 static kazeia_status finish_permutation(template_parser *p, size_t at, kz_command_node *group) {
     group->kind = KZ_NODE_PERMUTATION;
     if (group->child_count > KZ_MAX_PERMUTED) {
@@ -339,6 +354,7 @@ static kazeia_status parse_group(template_parser *p, char closing, kz_command_no
     for (;;) {
         KZ_TRY(parse_sequence(p, &item));
         KZ_TRY(add_child(p, group, item));
+        // At the end of the template '\0' also equals the closing sign of the outermost group.
         const char next = p->at < p->count ? p->bytes[p->at] : '\0';
         if (next == closing) {
             break;

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+// Ellipsis, inverted marks, dashes, guillemets and curly quotes by number: a source of ASCII needs
+// no editor that shows them.
 static bool is_word_end_sign(uint32_t c) {
     switch (c) {
     case '.':
@@ -44,6 +46,7 @@ static bool is_dotted(const char *word, size_t count) {
     return letters > 1;
 }
 
+// Backwards at most four bytes, the longest character.
 static kz_utf8_char last_char(const char *word, size_t count) {
     size_t start = count;
     while (start > 0 && count - start < 4) {
@@ -83,6 +86,8 @@ static bool add_char(kz_command_text *text, kz_text_view bytes) {
     char pair[16];
     size_t from = text->count;
     const bool has_base = text->count > 0 && text->folded[text->count - 1] != ' ';
+    // To the first byte of the last character: a mark is folded together with its base, since NFC
+    // may make one of the two.
     while (has_base && from > 0 && ((unsigned char)text->folded[--from] & 0xc0u) == 0x80u) {
     }
     const size_t base = text->count - from;
@@ -94,11 +99,14 @@ static bool add_char(kz_command_text *text, kz_text_view bytes) {
         return false;
     }
     memcpy(text->written + text->written_count, bytes.bytes, bytes.count);
+    // A composed character may be shorter than its two parts; then no byte is new and none needs an
+    // origin.
     for (size_t i = text->count; i < from + folded; i++) {
         text->origin[i] = (uint16_t)text->written_count;
     }
     text->count = from + folded;
     text->written_count += bytes.count;
+    // One more than there are bytes: the end of a range is looked up like its beginning.
     text->origin[text->count] = (uint16_t)text->written_count;
     return true;
 }
@@ -129,6 +137,8 @@ bool kz_command_text_prepare(const char *transcript, kz_command_text *out_text) 
             end += c.length;
             c = kz_utf8_read_last(transcript + end, count - end);
         }
+        // Too long for the room is too long for a command: the caller treats it as none, and the
+        // sentence goes to the language model.
         if (!add_word(out_text, strip_word((kz_text_view){transcript + at, end - at}))) {
             return false;
         }
@@ -142,6 +152,8 @@ size_t kz_command_text_said(const kz_command_text *text, size_t start, size_t en
     size_t used = 0;
     for (size_t at = start; at < end;) {
         const size_t next = at + kz_utf8_read_last(text->folded + at, text->count - at).length;
+        // Folded and written text differ in length ("ẞ" and "ß"), so each is walked by its own
+        // characters.
         const size_t from = text->origin[at];
         size_t length = text->origin[next] - from; // with combining marks; too long over a gap
         if (text->origin[next] < from || length == 0 || length > 12 ||
@@ -161,6 +173,8 @@ size_t kz_command_text_said(const kz_command_text *text, size_t start, size_t en
 
 // ---- skip words
 
+// Whole words only: "s'il te plaît" is skipped, and "le" not inside "lettre". The list is sorted,
+// longest first.
 static size_t skip_word_at(const kz_command_text *text, size_t at, const kz_text_view *words,
                            uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
@@ -201,6 +215,7 @@ static bool skip_ends(kz_command_text *text, const kz_text_view *words, uint32_t
         if (at == text->count) {
             return is_changed;
         }
+        // With the space before it, so that the next round finds the end of a word.
         text->count = at > 0 ? at - 1 : 0;
         is_changed = true;
     }
@@ -223,6 +238,7 @@ bool kz_command_text_skip(const kz_command_text *text, const kz_text_view *skip_
                 end++;
             }
             if (out_text->count > 0) {
+                // The space before the word, which a word at the start does not have.
                 copy_range(text, at - 1, at, out_text);
             }
             copy_range(text, at, end, out_text);

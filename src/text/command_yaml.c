@@ -8,6 +8,7 @@
 #include <string.h>
 #include <yaml.h>
 
+// Bounds for a hostile file, far above what the grammar of a household has.
 enum { MAX_FILE_BYTES = 4 << 20, MAX_NODES = 400000, MAX_LEVELS = 24, MAX_KEYS = 2000 };
 
 kazeia_status kz_command_fail(const kz_command_place *place, kazeia_status status,
@@ -15,6 +16,7 @@ kazeia_status kz_command_fail(const kz_command_place *place, kazeia_status statu
     char sentence[KZ_SENTENCE_BYTES];
     va_list arguments;
     va_start(arguments, format);
+    // Formatted first: its arguments may quote the file, whose place goes in front.
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     return kz_fail(status, "%s:%u:%u: %s", place->file, place->line, place->column, sentence);
@@ -33,6 +35,7 @@ kazeia_status kz_yaml_expect(const kz_yaml_node *node, kz_yaml_kind kind, const 
     return KAZEIA_OK;
 }
 
+// A list's items have no key, hence the test for NULL.
 const kz_yaml_node *kz_yaml_find(const kz_yaml_node *map, const char *key) {
     for (const kz_yaml_node *child = map->first; child != NULL; child = child->next) {
         if (child->key != NULL && strcmp(child->key, key) == 0) {
@@ -57,6 +60,7 @@ static kz_command_place place_of(const tree_builder *builder, yaml_mark_t mark) 
     return (kz_command_place){builder->file, (uint32_t)mark.line + 1, (uint32_t)mark.column + 1};
 }
 
+// Looked for along the map: MAX_KEYS keeps the square of it small.
 static kazeia_status check_new_key(const kz_yaml_node *map, const char *key,
                                    const kz_command_place *place) {
     if (map->count >= MAX_KEYS) {
@@ -80,6 +84,7 @@ static kazeia_status add_node(tree_builder *b, kz_yaml_kind kind, yaml_mark_t ma
     node->kind = kind;
     node->place = place;
     *out_node = node;
+    // A second root cannot come: a second document is refused when it begins.
     if (b->level == 0) {
         b->root = node;
         return KAZEIA_OK;
@@ -105,6 +110,7 @@ static bool expects_key(const tree_builder *b) {
 static kazeia_status add_scalar(tree_builder *b, const yaml_event_t *event) {
     const kz_text_view text = {(const char *)event->data.scalar.value, event->data.scalar.length};
     const kz_command_place place = place_of(b, event->start_mark);
+    // From here on every text is a C string.
     if (memchr(text.bytes, '\0', text.count) != NULL) {
         return kz_command_fail(&place, KAZEIA_BAD_FILE, "a text holds a NUL character");
     }
@@ -118,6 +124,7 @@ static kazeia_status add_scalar(tree_builder *b, const yaml_event_t *event) {
     kz_yaml_node *node;
     KZ_TRY(add_node(b, KZ_YAML_SCALAR, event->start_mark, &node));
     node->text = (kz_text_view){copy, text.count};
+    // Quoted digits are text, as YAML means it.
     node->is_quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
     node->is_single_line = event->start_mark.line == event->end_mark.line;
     return KAZEIA_OK;
@@ -139,6 +146,7 @@ static kazeia_status open_collection(tree_builder *b, const yaml_event_t *event)
     return KAZEIA_OK;
 }
 
+// Aliases can make a file of a kilobyte a tree of gigabytes.
 static kazeia_status refuse(const tree_builder *b, const yaml_event_t *event, const char *what) {
     const kz_command_place place = place_of(b, event->start_mark);
     return kz_command_fail(&place, KAZEIA_UNSUPPORTED, "%s", what);
@@ -153,6 +161,7 @@ static kazeia_status take_event(tree_builder *b, const yaml_event_t *event) {
     case YAML_MAPPING_START_EVENT:
         return open_collection(b, event);
     case YAML_SEQUENCE_END_EVENT:
+    // libyaml pairs starts and ends, so the level does not fall below 0.
     case YAML_MAPPING_END_EVENT:
         b->level--;
         return KAZEIA_OK;
@@ -182,6 +191,7 @@ static kazeia_status read_events(tree_builder *b, yaml_parser_t *parser) {
             return fail_parse(b, parser);
         }
         is_end = event.type == YAML_STREAM_END_EVENT;
+        // The event's texts were copied; it is freed on failure, too.
         const kazeia_status status = take_event(b, &event);
         yaml_event_delete(&event);
         KZ_TRY(status);

@@ -25,6 +25,7 @@ void kz_detokenizer_init(kz_detokenizer *detokenizer, const kz_tokenizer *tokeni
     };
 }
 
+// Each byte of the token, and each held from before it, may become a replacement of three.
 size_t kz_detokenizer_room(const kz_tokenizer *tokenizer) {
     return REPLACEMENT_BYTES * (kz_tokenizer_longest_token(tokenizer) + sizeof(uint32_t));
 }
@@ -42,6 +43,7 @@ static size_t write_replacement(kz_detokenizer *detokenizer, char *out) {
     return REPLACEMENT_BYTES;
 }
 
+// At most two rounds: the byte that ends held ones is then the first of its own.
 static size_t take_byte(kz_detokenizer *detokenizer, uint8_t byte, char *out) {
     size_t written = 0;
     for (;;) {
@@ -54,6 +56,8 @@ static size_t take_byte(kz_detokenizer *detokenizer, uint8_t byte, char *out) {
         if (read.is_valid) {
             return written + write_held(detokenizer, out + written);
         }
+        // A byte that is wrong by itself is consumed; one that only ends another character is
+        // looked at again.
         const bool was_first = detokenizer->held_count == 1;
         written += write_replacement(detokenizer, out + written);
         if (was_first) {
@@ -77,6 +81,8 @@ size_t kz_detokenizer_push(kz_detokenizer *detokenizer, uint32_t id, char *out) 
     kz_bytes token = kz_tokenizer_token_bytes(detokenizer->tokenizer, id);
     if (detokenizer->is_at_start && token.count > 0) {
         detokenizer->is_at_start = false;
+        // SentencePiece puts a space in front of a text; only the one at the very start is not the
+        // text's own.
         if (token.bytes[0] == ' ') {
             token = (kz_bytes){token.bytes + 1, token.count - 1};
         }
@@ -90,6 +96,7 @@ size_t kz_detokenizer_push(kz_detokenizer *detokenizer, uint32_t id, char *out) 
 
 size_t kz_detokenizer_flush(kz_detokenizer *detokenizer, char *out) {
     const size_t written = detokenizer->held_count > 0 ? write_replacement(detokenizer, out) : 0;
+    // Ready for another text: the flags say whether its first space goes again.
     kz_detokenizer_init(detokenizer, detokenizer->tokenizer, detokenizer->flags);
     return written;
 }

@@ -16,6 +16,7 @@
 // Values and types of espeak-ng's documented interface (speak_lib).
 enum {
     OUTPUT_SYNCHRONOUS = 2, // calls return when done; sound goes to the callback
+    // The default of espeak-ng is to end the process when its data are missing.
     INITIALISE_WITHOUT_EXIT = 0x8000,
     BUFFER_MS = 20, // sound given to one callback, hence the delay of a stop
     PARAMETER_RATE = 1,
@@ -58,6 +59,7 @@ static struct {
     bool is_stopped;
 } espeak = {.lock = {.native = PTHREAD_MUTEX_INITIALIZER}};
 
+// memcpy, since C has no conversion from an object's address to a function's.
 static kazeia_status find_function(const char *symbol, void *out_function) {
     void *address;
     KZ_TRY(kz_library_find(&espeak.library, symbol, &address));
@@ -75,6 +77,8 @@ static kazeia_status find_functions(void) {
     return find_function("espeak_TextToPhonemes", &functions->phonemes);
 }
 
+// Once stopped, the sink is not called again, whatever espeak-ng still sends. NULL samples mark the
+// end.
 static int pass_to_sink(short *samples, int count, void *events) {
     (void)events;
     if (!espeak.is_stopped && samples != NULL && count > 0) {
@@ -89,6 +93,7 @@ static kazeia_status load(void) {
         return kz_fail_context(status, "espeak-ng is missing: install the packages libespeak-ng1 "
                                        "and espeak-ng-data, or choose another voice");
     }
+    // The caller closes the library when anything from here on fails.
     KZ_TRY(find_functions());
     const int rate_hz =
         espeak.functions.initialise(OUTPUT_SYNCHRONOUS, BUFFER_MS, NULL, INITIALISE_WITHOUT_EXIT);
@@ -122,6 +127,8 @@ kazeia_status kz_espeak_open(uint32_t *out_sample_rate_hz) {
 }
 
 void kz_espeak_close(void) {
+    // The library stays loaded when the last user goes: each start of espeak-ng loses memory, and
+    // its data would be read anew.
     kz_mutex_lock(&espeak.lock);
     assert(espeak.open_count > 0);
     espeak.open_count--;
@@ -138,6 +145,7 @@ static kazeia_status check_name(const char *voice) {
                        "espeak-ng: '%.60s' is no name of a voice: expected one as 'fr' or 'en-us'",
                        voice);
     }
+    // espeak-ng would start the program mbrola as a process of its own.
     if (strncmp(voice, "mb-", 3) == 0) {
         return kz_fail(KAZEIA_UNSUPPORTED,
                        "espeak-ng: '%s' is an mbrola voice, which needs "
@@ -147,6 +155,7 @@ static kazeia_status check_name(const char *voice) {
     return KAZEIA_OK;
 }
 
+// Setting a voice reads files; between sentences of one voice that is saved.
 static kazeia_status set_voice(const char *voice) {
     KZ_TRY(check_name(voice));
     if (espeak.open_count == 0) {
@@ -190,6 +199,7 @@ static kazeia_status prepare_text(const char *voice, const char *text, size_t co
                        "espeak-ng: the text has %zu bytes, expected at most %u", count,
                        KZ_ESPEAK_TEXT_BYTES);
     }
+    // Into the shared buffer: the lock is held.
     espeak.text_count = kz_espeak_prepare_text(voice, text, count, espeak.text);
     return KAZEIA_OK;
 }
@@ -210,8 +220,10 @@ static kazeia_status synthesise_locked(const kz_espeak_request *request, kz_espe
     espeak.sink_context = context;
     espeak.is_stopped = false;
     const unsigned flags = TEXT_IS_UTF8 | (request->has_end_pause ? TEXT_END_PAUSE : 0);
+    // The size counts the NUL, as espeak-ng's interface asks.
     const int answer = espeak.functions.synth(espeak.text, espeak.text_count + 1, 0,
                                               POSITION_IS_CHARACTERS, 0, flags, NULL, NULL);
+    // Before the answer: a callback that stops makes espeak-ng report whatever it likes.
     if (espeak.is_stopped) {
         return kz_fail(KAZEIA_CANCELLED, "espeak-ng: stopped as asked");
     }

@@ -62,6 +62,7 @@ static code_point_range find_script(const char *voice) {
             return scripts[i].range;
         }
     }
+    // First above last: no character lies within.
     return (code_point_range){1, 0};
 }
 
@@ -73,6 +74,7 @@ static bool is_readable(code_point_range script, kz_utf8_char c) {
     return c.is_valid && is_found;
 }
 
+// Dashes between signs are among what crashes espeak-ng, and it does not speak them.
 static bool joins_words(char c, char before) {
     return c != '-' || strchr(" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", before) == NULL;
 }
@@ -86,6 +88,8 @@ size_t kz_espeak_prepare_text(const char *voice, const char *text, size_t count,
         const bool is_kept =
             is_readable(script, c) && joins_words(text[done], written > 0 ? out[written - 1] : ' ');
         if (!is_kept || word_bytes + c.length > KZ_ESPEAK_WORD_BYTES) {
+            // At most one space for each character put out or dropped: hence twice the bytes of
+            // room.
             out[written++] = ' ';
             word_bytes = 0;
         }

@@ -29,6 +29,8 @@ void kz_nfc_clear(kz_nfc *nfc) {
 
 static bool may_change(const uint8_t *text, size_t count) {
     for (size_t i = 0; i < count; i++) {
+        // Lead bytes grow with the code point and continuation bytes are all below: one comparison
+        // a byte is enough.
         if (text[i] >= FIRST_CHANGING_BYTE) {
             return true;
         }
@@ -45,6 +47,7 @@ static kazeia_status check_marks(const uint8_t *text, size_t count) {
         if (length <= 0) {
             return kz_fail(KAZEIA_BAD_ARGUMENT, "text: byte %zu of %zu is not UTF-8", i, count);
         }
+        // The class is what sorting goes by: only runs of marks are ever reordered.
         const bool is_mark = utf8proc_get_property(character)->combining_class != 0;
         mark_count = is_mark ? mark_count + 1 : 0;
         if (mark_count > KZ_NFC_MARK_LIMIT) {
@@ -79,6 +82,8 @@ kazeia_status kz_nfc_compose(kz_nfc *nfc, const uint8_t *text, size_t count,
         return kz_fail(KAZEIA_BAD_ARGUMENT, "text: %zu bytes have no composed form: %s", count,
                        utf8proc_errmsg(bytes));
     }
+    // utf8proc writes the UTF-8 over the characters, each of which takes four bytes and never needs
+    // more.
     *out_text = (const uint8_t *)nfc->characters;
     *out_count = (size_t)bytes;
     return KAZEIA_OK;

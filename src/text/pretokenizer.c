@@ -17,10 +17,12 @@
 #include <pcre2.h>
 #include <string.h>
 
+// Enough for every piece of ordinary text; a pattern that needs more is slow, or hostile, or both.
 #define FIRST_STEPS 4096u
 #define STEPS_A_BYTE 512u
 #define STEPS_AT_LEAST 1000000u
 #define PATTERN_NESTING 64u
+// PCRE2's own defaults give machine code 32 KB of the caller's stack; this one may grow eightfold.
 #define JIT_STACK_FIRST ((size_t)32 * 1024)
 #define JIT_STACK_LIMIT ((size_t)256 * 1024)
 
@@ -46,6 +48,7 @@ typedef struct piece_target {
 
 static void *allocate_for_pcre2(size_t bytes, void *context) {
     kz_pretokenizer *pretokenizer = context;
+    // PCRE2 reports it as an error of memory, which fail_match turns into a sentence.
     if (pretokenizer->is_open) {
         return NULL;
     }
@@ -76,6 +79,7 @@ static kazeia_status create_contexts(kz_pretokenizer *pretokenizer) {
         pretokenizer->ovector == NULL) {
         return fail_memory();
     }
+    // The compiler recurses for each level: a hostile pattern must not use up the stack.
     pcre2_set_parens_nest_limit(pretokenizer->compile, PATTERN_NESTING);
     return KAZEIA_OK;
 }
@@ -92,6 +96,7 @@ static kazeia_status fail_compile(uint32_t index, const char *pattern, int code,
 
 static kazeia_status compile_pattern(kz_pretokenizer *pretokenizer, const char *pattern) {
     const uint32_t index = pretokenizer->pattern_count;
+    // \C could leave a match inside a character, and all that follows counts on whole ones.
     const uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C;
     int code = 0;
     size_t place = 0;
@@ -104,6 +109,7 @@ static kazeia_status compile_pattern(kz_pretokenizer *pretokenizer, const char *
     // Where the system refuses machine code the interpreter does the same work; where memory is
     // missing it would only hide that.
     (void)pcre2_jit_compile(compiled, PCRE2_JIT_COMPLETE);
+    // The program would be slower without a word, so a lack of memory is told instead.
     return pretokenizer->has_run_out ? fail_memory() : KAZEIA_OK;
 }
 
@@ -127,6 +133,7 @@ static kazeia_status prepare_matching(kz_pretokenizer *pretokenizer) {
     for (uint32_t i = 0; i < pretokenizer->pattern_count; i++) {
         const int code =
             match_within(pretokenizer, pretokenizer->codes[i], (const uint8_t *)"a 1", 3, 0);
+        // A pattern may fail on this text otherwise; only memory matters here.
         if (code == PCRE2_ERROR_NOMEMORY) {
             return fail_memory();
         }
@@ -158,6 +165,7 @@ kazeia_status kz_pretokenizer_open(const kz_tokenizer_view *view, const kazeia_a
             return status;
         }
     }
+    // From here on allocate_for_pcre2 refuses.
     pretokenizer->is_open = true;
     *out_pretokenizer = pretokenizer;
     return KAZEIA_OK;
@@ -201,6 +209,8 @@ static int match_with_allowance(kz_pretokenizer *pretokenizer, const pcre2_code 
     for (uint64_t steps = 16u * FIRST_STEPS;
          found == PCRE2_ERROR_MATCHLIMIT && pretokenizer->steps_left > 0; steps *= 16u) {
         const uint64_t given = steps < pretokenizer->steps_left ? steps : pretokenizer->steps_left;
+        // Given up whether it was needed or not: the bound holds without PCRE2 telling how many
+        // steps it took.
         pretokenizer->steps_left -= given;
         pcre2_set_match_limit(pretokenizer->match, (uint32_t)given);
         found = match_within(pretokenizer, code, text, count, from);
@@ -233,6 +243,7 @@ static kazeia_status find_match(kz_pretokenizer *pretokenizer, const pcre2_code 
             *out_end = place[1];
             return KAZEIA_OK;
         }
+        // Always forward, and then to the start of a character.
         from = place[1] > from ? place[1] : from + 1;
         while (from < count && (text[from] & 0xc0u) == 0x80u) {
             from++;
@@ -241,7 +252,8 @@ static kazeia_status find_match(kz_pretokenizer *pretokenizer, const pcre2_code 
     return KAZEIA_OK;
 }
 
-// Cuts one piece by the patterns from `level` on.
+// Cuts one piece by the patterns from `level` on. Recursion is as deep as there are patterns, at
+// most KZ_PATTERN_LIMIT.
 static kazeia_status split_level(const piece_target *target, uint32_t level, const uint8_t *text,
                                  size_t count) {
     kz_pretokenizer *pretokenizer = target->pretokenizer;
@@ -256,6 +268,7 @@ static kazeia_status split_level(const piece_target *target, uint32_t level, con
         size_t end = 0;
         KZ_TRY(
             find_match(pretokenizer, pretokenizer->codes[level], text, count, done, &first, &end));
+        // What lies between matches is a piece as well ("isolated" of Hugging Face).
         KZ_TRY(split_level(target, level + 1, text + done, first - done));
         KZ_TRY(split_level(target, level + 1, text + first, end - first));
         done = end;

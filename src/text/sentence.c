@@ -33,6 +33,8 @@ typedef struct scan_mode {
     bool is_line_blank;    // nothing visible in this line yet
 } scan_mode;
 
+// Kept with the mode of that moment: a cut that lies behind what was read scans again from there,
+// as if nothing had been read.
 typedef struct border {
     size_t at; // bytes from the piece's start; 0: none
     scan_mode mode;
@@ -92,6 +94,8 @@ static bool is_one_of(uint32_t c, const uint32_t *set, size_t count) {
 
 #define IS_ONE_OF(c, set) is_one_of((c), (set), sizeof(set) / sizeof((set)[0]))
 
+// Beyond ASCII: ellipsis, interrobang, the double marks, and the full-width signs of a model that
+// slips into Chinese.
 static const uint32_t stop_signs[] = {'.',    '!',    '?',    0x2026, 0x203d, 0x2047,
                                       0x2048, 0x2049, 0x3002, 0xff01, 0xff1f};
 static const uint32_t closing_signs[] = {'"', '\'', ')',  ']',    '}',    '*',   '_',
@@ -121,6 +125,7 @@ static void start_piece(kz_sentence_stream *s, const scan_mode *mode, bool start
     s->chars = 0;
     s->words = 0;
     s->has_letters = false;
+    // The piece's start counts as a border of words.
     s->is_after_space = true;
     s->previous = 0;
     s->before_word = 0;
@@ -133,6 +138,7 @@ static void start_piece(kz_sentence_stream *s, const scan_mode *mode, bool start
 
 static uint32_t marker_number(kz_text_view word) {
     uint32_t number = 0;
+    // Lists of more than 999 points are years: "1984." ends a sentence.
     if (word.count == 0 || word.count > MAX_MARKER_DIGITS) {
         return 0;
     }
@@ -150,6 +156,8 @@ static bool is_letter_marker(kz_text_view word) {
         return kz_char_is_letter((unsigned char)word.bytes[0]);
     }
     return word.count > 0 && word.count <= 4 &&
+           // strspn may look past the word, whose end is no NUL, up to the stop sign; what it finds
+           // there only adds to the count.
            (strspn(word.bytes, "ivx") >= word.count || strspn(word.bytes, "IVX") >= word.count);
 }
 
@@ -157,6 +165,7 @@ static bool is_letter_marker(kz_text_view word) {
 static bool is_list_marker(kz_sentence_stream *s, kz_text_view word, bool is_first_word) {
     const uint32_t number = marker_number(word);
     const bool starts_line = is_first_word && s->starts_line;
+    // After a colon a list may run on in one line: "Trois points : 1. ... 2. ...".
     const bool may_start = is_first_word || s->before_word == ':';
     if (number == 0) {
         return starts_line && is_letter_marker(word);
@@ -175,6 +184,8 @@ static kz_text_view present_word(const kz_sentence_stream *s, size_t at) {
 // A stop sign outside code.
 static void open_new_stop(kz_sentence_stream *s, uint32_t c, size_t at) {
     s->stop = (open_stop){.phase = IN_RUN, .rule = KZ_STOP_ANY};
+    // "Quoi ? dit-il." goes on as well, but far more often a small letter after ? or ! is a new
+    // sentence of chat.
     s->stop.is_soft = c == '.' || c == 0x2026;
     if (c != '.' || s->is_after_space) {
         return;
@@ -191,12 +202,15 @@ static void open_new_stop(kz_sentence_stream *s, uint32_t c, size_t at) {
 
 typedef enum verdict { WAIT, KEEP, CUT } verdict;
 
+// The order of the tests is the order of the evidence: the letter's case, then what the
+// abbreviation forbids, then what the word itself is.
 static verdict judge_next_word(kz_sentence_stream *s, kz_utf8_char ch, size_t at) {
     open_stop *stop = &s->stop;
     const uint32_t c = ch.code_point;
     if (ch.is_valid && kz_char_is_lower(c)) {
         return stop->is_soft || stop->is_quoted || s->mode.bracket_depth > 0 ? KEEP : CUT;
     }
+    // Before digits: "p. 12".
     if (stop->rule == KZ_STOP_NEVER) {
         return KEEP;
     }
@@ -220,6 +234,7 @@ static verdict judge_opener(kz_sentence_stream *s, kz_utf8_char ch, size_t at) {
         return WAIT;
     }
     if (IS_ONE_OF(c, opening_signs)) {
+        // Bounded, since a row of stars is read again after the cut.
         return ++s->stop.opener_count <= MAX_OPENERS ? WAIT : CUT;
     }
     return judge_next_word(s, ch, at);
@@ -230,22 +245,26 @@ static verdict judge_after_space(kz_sentence_stream *s, kz_utf8_char ch, size_t 
     if (kz_char_is_space(c)) {
         return WAIT;
     }
+    // "Vraiment ? !": French puts a space before signs, so a second one belongs to the same stop.
     if (is_stop_sign(c)) {
         s->stop.phase = IN_RUN;
         s->stop.rule = KZ_STOP_ANY;
         s->stop.is_soft = c == '.' || c == 0x2026;
         return WAIT;
     }
+    // A closing guillemet has a space before it in French; it ends the quotation, not a word.
     if (c == 0xbb || c == 0x203a || (c == '"' && s->mode.is_straight_open)) {
         s->stop.is_quoted = true;
         s->stop.phase = IN_CLOSERS;
         return WAIT;
     }
+    // A stop before a comma was an abbreviation.
     if (c == ',' || c == ';' || c == ':' || c == ')' || c == ']' || c == '}') {
         return KEEP;
     }
     s->stop.phase = IN_OPENERS;
     s->stop.opener_count = 0;
+    // Here the next sentence begins, with its opening signs.
     s->stop.resume = (border){at, s->mode};
     return judge_opener(s, ch, at);
 }
@@ -266,6 +285,7 @@ static verdict judge_glued(kz_sentence_stream *s, kz_utf8_char ch, size_t at) {
         s->stop.is_soft = c == '.' || c == 0x2026;
         return WAIT;
     }
+    // "Super !😀 Et toi": an emoji glued to the stop begins the next piece, where it is dropped.
     if (ch.is_valid && kz_char_is_emoji(c) && s->stop.rule != KZ_STOP_NEVER) {
         s->stop.resume = (border){at, s->mode};
         return CUT;
@@ -275,10 +295,13 @@ static verdict judge_glued(kz_sentence_stream *s, kz_utf8_char ch, size_t at) {
 
 static verdict judge_word(kz_sentence_stream *s, kz_utf8_char ch, size_t at, bool is_end) {
     const size_t count = at - s->stop.word_at;
+    // "J'ai": the apostrophe belongs to the word of the list ("j'").
     const bool is_elided = !is_end && (ch.code_point == '\'' || ch.code_point == 0x2019);
     if (!is_end && ch.is_valid && kz_char_is_letter(ch.code_point)) {
+        // A longer word is in no list and no numeral; waiting has an end.
         return count < MAX_STARTER_BYTES ? WAIT : s->stop.rule == KZ_STOP_NUMERAL ? CUT : KEEP;
     }
+    // A word with a stop of its own is the next initial: "J. R. R. Tolkien".
     if (!is_end && ch.code_point == '.') {
         return KEEP;
     }
@@ -315,6 +338,8 @@ static void read_ticks(scan_mode *mode, uint32_t c) {
     if (mode->tick_run == 0) {
         return;
     }
+    // CommonMark: three at the start of a line fence lines, elsewhere a run opens code that a run
+    // of the same length closes.
     if (mode->is_line_blank && mode->tick_run >= 3 && mode->code_ticks == 0) {
         mode->is_in_fence = !mode->is_in_fence;
     } else if (!mode->is_in_fence && mode->code_ticks == 0) {
@@ -330,6 +355,7 @@ static void read_brackets(scan_mode *mode, uint32_t c) {
     if (c == 0xab || c == 0x201c || c == '(' || c == '[') {
         mode->bracket_depth += mode->bracket_depth < UINT8_MAX;
     } else if (c == 0xbb || c == 0x201d || c == ')' || c == ']') {
+        // A closing sign without an opener ("a)") must not make the depth negative.
         mode->bracket_depth -= mode->bracket_depth > 0;
     } else if (c == '"') {
         mode->is_straight_open = !mode->is_straight_open;
@@ -338,6 +364,8 @@ static void read_brackets(scan_mode *mode, uint32_t c) {
 
 static void read_line_break(kz_sentence_stream *s) {
     read_ticks(&s->mode, '\n');
+    // Code between ticks, brackets and quotes do not reach beyond a line here: what a model forgot
+    // to close must not hold back the rest of its reply.
     s->mode.code_ticks = 0;
     s->mode.bracket_depth = 0;
     s->mode.is_straight_open = false;
@@ -349,6 +377,7 @@ static void read_line_break(kz_sentence_stream *s) {
     }
 }
 
+// Words also begin after an apostrophe or a bracket; "l'art." is the abbreviation "art.".
 static bool begins_word(const kz_sentence_stream *s, uint32_t c) {
     static const uint32_t inner_borders[] = {'\'', 0x2019, '(', '[', '{', '"',
                                              0xab, 0x201c, ',', '*', '_', '#'};
@@ -358,6 +387,7 @@ static bool begins_word(const kz_sentence_stream *s, uint32_t c) {
 
 static void read_visible(kz_sentence_stream *s, kz_utf8_char ch, size_t at) {
     const uint32_t c = ch.code_point;
+    // Taken before the ticks are read: the character that ends a run of ticks is still outside.
     const bool is_code = is_in_code(&s->mode) || s->mode.tick_run > 0;
     read_ticks(&s->mode, c);
     if (c != '`') {
@@ -367,10 +397,12 @@ static void read_visible(kz_sentence_stream *s, kz_utf8_char ch, size_t at) {
         s->before_word = s->previous;
         s->follows_number = s->is_after_space && kz_char_is_digit(s->previous);
         s->word_at = at;
+        // A sign by itself is no word: an early fragment has three words that are heard.
         s->words += kz_char_is_letter(c) || kz_char_is_digit(c);
     }
     if (!is_in_code(&s->mode) && !is_code) {
         read_brackets(&s->mode, c);
+        // Dots before any letter ("...") end nothing: the piece would have nothing to say.
         if (is_stop_sign(c) && s->has_letters && s->stop.phase == NO_STOP) {
             open_new_stop(s, c, at);
         }
@@ -396,12 +428,15 @@ static void note_border(kz_sentence_stream *s, kz_utf8_char ch, size_t at) {
 }
 
 static bool ends_early_fragment(const kz_sentence_stream *s, size_t at) {
+    // Only the first piece: it is the one that a person waits for, and later ones lose their melody
+    // when they are cut.
     return s->wants_early_cut && s->is_first_piece && s->words >= EARLY_WORDS &&
            s->last_clause.at == at && !is_in_code(&s->mode);
 }
 
 // The piece is too long at `at`: the last clause in its second half, the last word, or right here.
 static border forced_border(const kz_sentence_stream *s, size_t at) {
+    // In the first half a cut would leave a long rest that is soon too long itself.
     if (s->last_clause.at > at / 2) {
         return s->last_clause;
     }
@@ -414,6 +449,7 @@ typedef struct cut {
 } cut;
 
 static cut no_cut(void) {
+    // 0 is no cut: a piece has at least one character.
     return (cut){.border = {.at = 0}};
 }
 
@@ -431,6 +467,7 @@ static cut read_space(kz_sentence_stream *s, kz_utf8_char ch, size_t at) {
         read_ticks(&s->mode, ch.code_point);
     }
     s->is_after_space = true;
+    // White space before the piece does not count towards its length.
     s->chars += s->chars > 0;
     return no_cut();
 }
@@ -438,12 +475,16 @@ static cut read_space(kz_sentence_stream *s, kz_utf8_char ch, size_t at) {
 // Reads the character at `at`; a border with at > 0 ends the piece there, and the character is read
 // again as part of the next one.
 static cut read_char(kz_sentence_stream *s, kz_utf8_char ch, size_t at) {
+    // White space and bytes that count as no characters are bounded here, so that the buffer is
+    // never full without a piece to give.
     if (at + ch.length > s->max_bytes) {
         return (cut){forced_border(s, at), false};
     }
     if (kz_char_is_space(ch.code_point)) {
         return read_space(s, ch, at);
     }
+    // The first visible character after a line break: the white space between belongs to the piece
+    // before.
     if (s->has_break) {
         return (cut){{at, s->mode}, true};
     }
@@ -500,9 +541,13 @@ kazeia_status kz_sentence_stream_create(const kazeia_allocator *allocator,
     s->allocator = own;
     s->wants_early_cut = options->first_fragment_early;
     s->max_chars = options->max_chars == 0 ? DEFAULT_MAX_CHARS : options->max_chars;
+    // Four bytes are the longest character; the fifth and the 64 are for white space around the
+    // piece.
     s->max_bytes = (size_t)s->max_chars * 5 + 64;
+    // One piece that is being decided and as much again that was fed meanwhile.
     s->capacity = 2 * s->max_bytes;
     const char *language = options->language == NULL ? "fr" : options->language;
+    // The struct is zeroed, so the last byte stays NUL; only the first letters count ("fr-CA").
     strncpy(s->language, language, sizeof s->language - 1);
     const kazeia_status status = kz_alloc(&own, s->capacity, 1, "sentence text", &memory);
     if (status != KAZEIA_OK) {
@@ -528,6 +573,7 @@ kazeia_status kz_sentence_stream_feed(kz_sentence_stream *stream, const char *by
     if (stream->is_finished) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "sentence stream: text fed after finish");
     }
+    // Only moved when it must be, so that views stay where they are as long as they can.
     if (count > stream->capacity - stream->end && stream->begin > 0) {
         memmove(stream->bytes, stream->bytes + stream->begin, stream->end - stream->begin);
         stream->end -= stream->begin;
@@ -547,6 +593,7 @@ static void give_piece(kz_sentence_stream *s, const cut *end, kz_text_view *out_
     *out_piece = (kz_text_view){s->bytes + s->begin, end->border.at};
     s->begin += end->border.at;
     s->is_first_piece = false;
+    // Reading starts again at the border, also when more was read already.
     start_piece(s, &end->border.mode, end->is_line_end);
 }
 
@@ -556,6 +603,7 @@ kazeia_status kz_sentence_stream_next(kz_sentence_stream *stream, kz_text_view *
         const size_t count = s->end - s->begin;
         const char *rest = s->bytes + s->begin + s->scanned;
         const size_t rest_count = count - s->scanned;
+        // Before the end an incomplete character waits; at the end it is read byte by byte.
         const kz_utf8_char ch =
             s->is_finished ? kz_utf8_read_last(rest, rest_count) : kz_utf8_read(rest, rest_count);
         cut found;

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+// Longer than any row of the tables; a longer word folds to nothing and so is in none.
 #define MAX_WORD_BYTES 32
 
 typedef struct abbreviation {
@@ -17,6 +18,9 @@ typedef struct abbreviation {
 
 // Both languages. Words that are also common nouns only bind to a digit or a small letter.
 static const abbreviation shared_abbreviations[] = {
+    // Titles and references that always have something behind them are NEVER; units, months and
+    // days may end a sentence before a capital; CAPITAL and STARTER differ in whether names follow
+    // them often.
     {"dr", KZ_STOP_NEVER, false},     {"st", KZ_STOP_STARTER, true},
     {"p", KZ_STOP_NEVER, false},      {"pp", KZ_STOP_NEVER, false},
     {"cf", KZ_STOP_NEVER, false},     {"vs", KZ_STOP_NEVER, false},
@@ -39,6 +43,8 @@ static const abbreviation shared_abbreviations[] = {
 };
 
 static const abbreviation french_abbreviations[] = {
+    // "M." and "Me." are titles only with a capital: "dis-le-moi." and "50 m." end in the same
+    // letters.
     {"m", KZ_STOP_NEVER, true},           {"mm", KZ_STOP_NEVER, true},
     {"mme", KZ_STOP_NEVER, false},        {"mmes", KZ_STOP_NEVER, false},
     {"mlle", KZ_STOP_NEVER, false},       {"mlles", KZ_STOP_NEVER, false},
@@ -84,6 +90,7 @@ static const abbreviation french_abbreviations[] = {
 };
 
 static const abbreviation english_abbreviations[] = {
+    // Ranks and titles need their capital, since "rep.", "hon." and "gov." also end plain words.
     {"mr", KZ_STOP_NEVER, false},     {"mrs", KZ_STOP_NEVER, false},
     {"ms", KZ_STOP_NEVER, false},     {"messrs", KZ_STOP_NEVER, false},
     {"rev", KZ_STOP_NEVER, true},     {"hon", KZ_STOP_NEVER, true},
@@ -135,6 +142,8 @@ static const char english_starters[] =
     "since while | the a an ";
 
 static size_t lower_word(kz_text_view word, char out[MAX_WORD_BYTES + 1]) {
+    // Folded as in the streams, so that capitals, accents in two parts and the curly apostrophe
+    // find the same row.
     const size_t count = kz_text_fold(word.bytes, word.count, out, MAX_WORD_BYTES);
     out[count == SIZE_MAX ? 0 : count] = '\0';
     return count == SIZE_MAX ? 0 : count;
@@ -161,6 +170,7 @@ static const abbreviation *look_up(const char *language, const char *word, bool 
         is_french(language)
             ? find_abbreviation(TABLE_AND_COUNT(french_abbreviations), word, is_capital)
             : find_abbreviation(TABLE_AND_COUNT(english_abbreviations), word, is_capital);
+    // The language's own row first: "col." is a rank in both, but "st." differs.
     return own != NULL ? own
                        : find_abbreviation(TABLE_AND_COUNT(shared_abbreviations), word, is_capital);
 }
@@ -174,6 +184,7 @@ static bool is_dotted_letters(kz_text_view word, size_t *out_letters) {
         at += c.length;
         if (c.code_point == '.' && !wants_letter) {
             wants_letter = true;
+            // "J.-P.": the hyphen joins two initials.
         } else if (c.code_point == '-' && (*out_letters > 0)) {
             wants_letter = true;
         } else if (wants_letter && c.is_valid && kz_char_is_letter(c.code_point)) {
@@ -193,6 +204,7 @@ kz_stop_rule kz_abbreviation_rule(const char *language, kz_text_view word, bool 
     if (lower_word(word, lower) == 0) {
         return KZ_STOP_ANY;
     }
+    // A single letter after a number is a unit: "5 m." ends a sentence, "M. Dupont" does not.
     const abbreviation *known =
         follows_number && word.count == first.length ? NULL : look_up(language, lower, is_capital);
     if (known != NULL) {
@@ -205,10 +217,12 @@ kz_stop_rule kz_abbreviation_rule(const char *language, kz_text_view word, bool 
     if (letters > 1) {
         return KZ_STOP_STARTER;
     }
+    // One capital is an initial, before a name: only a word that can be no name ends the sentence.
     return is_capital && !follows_number ? KZ_STOP_PRONOUN : KZ_STOP_ANY;
 }
 
 bool kz_word_starts_sentence(const char *language, kz_text_view word, kz_stop_rule rule) {
+    // A space on both sides, as in the lists, so that only whole words are found.
     char key[MAX_WORD_BYTES + 3] = " ";
     if (rule == KZ_STOP_NUMERAL) {
         size_t numerals = 0;

@@ -32,7 +32,8 @@ static bool is_power(const kz_spoken_state *state) {
     return false;
 }
 
-// Control, formatting and private characters that no voice can say.
+// Control, formatting and private characters that no voice can say. Soft hyphen, zero-width signs,
+// direction marks, byte order mark, private use, and all planes above the emoji.
 static bool is_unspeakable(uint32_t c) {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x200b || c == 0x200c ||
            c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
@@ -40,15 +41,20 @@ static bool is_unspeakable(uint32_t c) {
            c == KZ_REPLACEMENT_CHARACTER || c >= 0xe0000;
 }
 
+// Room is sure: kz_spoken_stream_next starts no step with less than PUT_BYTES free, and a step puts
+// out no more.
 static void write_char(kz_spoken_stream *s, uint32_t c) {
     s->output_count += kz_utf8_write(c, s->output + s->output_count);
     s->state.has_output = true;
 }
 
+// Of "bien 😀." the voice gets "bien.".
 static bool needs_no_space_before(uint32_t c) {
     return c == '.' || c == ',' || c == ')' || c == 0x2026;
 }
 
+// A space is written when something follows it: so none stands at the start or the end, and of
+// several only the strongest.
 static void pay_space(kz_spoken_stream *s, uint32_t next) {
     kz_spoken_state *state = &s->state;
     const kz_spoken_space space = state->space;
@@ -71,6 +77,8 @@ static void note_word(kz_spoken_state *state, uint32_t c) {
     if (!kz_char_is_letter(c)) {
         state->word_count = 0;
     } else if (state->word_count < sizeof state->word) {
+        // Only units of measure are looked up in it: four letters are enough to tell that it is
+        // longer than any of them.
         state->word[state->word_count++] = c < 0x80 ? (char)c : '?';
     }
 }
@@ -86,6 +94,7 @@ void kz_spoken_put(kz_spoken_stream *s, uint32_t c) {
 }
 
 void kz_spoken_owe(kz_spoken_stream *s, kz_spoken_space space) {
+    // The kinds are in order of strength.
     if (space > s->state.space) {
         s->state.space = space;
         s->state.space_sign = ' ';
@@ -97,6 +106,8 @@ void kz_spoken_end_line(kz_spoken_stream *s) {
     s->state.is_line_start = true;
     s->state.is_cell_start = false;
     s->state.is_in_rule = false;
+    // Whatever a line has left open ends with it: an unbalanced bracket spoils one line and not the
+    // whole reply.
     s->state.bracket_depth = 0;
     s->state.target_depth = 0;
     s->state.is_in_reference = false;
@@ -120,7 +131,8 @@ void kz_spoken_take(kz_spoken_stream *s, uint32_t c) {
 
 // ---- one step -----------------------------------------------------------------------------------
 
-// A fence closes at the end of a line that holds only its signs.
+// A fence closes at the end of a line that holds only its signs. Code is not read aloud; only its
+// end is looked for. A fence may lie in a quotation, hence '>'.
 static size_t read_fenced(kz_spoken_stream *s, kz_spoken_window window) {
     kz_spoken_state *state = &s->state;
     const char c = window.bytes[0];
@@ -156,6 +168,7 @@ static size_t read_link_end(kz_spoken_stream *s, kz_spoken_window window) {
 
 // Dropped signs of a rule; 0 at the first other sign, where the rule ends.
 static size_t read_rule(kz_spoken_stream *s, kz_spoken_window window) {
+    // strchr finds the NUL, which is no sign of a rule.
     if (strchr("-=:| \t", window.bytes[0]) != NULL && window.bytes[0] != '\0') {
         return 1;
     }
@@ -176,6 +189,7 @@ static size_t read_plain(kz_spoken_stream *s, kz_spoken_window window) {
     const kz_utf8_char c = window.is_final ? kz_utf8_read_last(window.bytes, window.count)
                                            : kz_utf8_read(window.bytes, window.count);
     bool is_mark;
+    // Bytes that are no text are dropped; 0 waits for the rest of a character.
     if (!c.is_valid) {
         return c.length;
     }
@@ -187,6 +201,8 @@ static size_t read_plain(kz_spoken_stream *s, kz_spoken_window window) {
     return consumed;
 }
 
+// From the strongest state to the weakest: inside a hidden block a fence means nothing, inside a
+// fence a link.
 static size_t read_step(kz_spoken_stream *s, kz_spoken_window window) {
     const kz_spoken_state *state = &s->state;
     size_t consumed = 0;
@@ -251,6 +267,8 @@ kazeia_status kz_spoken_stream_feed(kz_spoken_stream *stream, const char *bytes,
 kazeia_status kz_spoken_stream_next(kz_spoken_stream *stream, kz_text_view *out_text) {
     stream->output_count = 0;
     bool is_waiting = false;
+    // Every step either consumes, or asks for more with an input window that is not full: so
+    // feeding always helps.
     while (stream->output_count + PUT_BYTES <= sizeof stream->output && !is_waiting &&
            stream->begin < stream->end) {
         const kz_spoken_window window = {stream->input + stream->begin, stream->end - stream->begin,

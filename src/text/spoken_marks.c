@@ -16,12 +16,14 @@ typedef struct run {
 
 static run measure_run(kz_spoken_window window) {
     run found = {0};
+    // A run that is longer is consumed in pieces of LONG_RUN: no mark has more than four signs.
     while (found.count < window.count && found.count < LONG_RUN &&
            window.bytes[found.count] == window.bytes[0]) {
         found.count++;
     }
     const size_t rest = window.count - found.count;
     const kz_utf8_char next = kz_utf8_read(window.bytes + found.count, rest);
+    // The character after the run decides, and it may be cut short as well.
     found.is_open = next.length == 0 && !window.is_final;
     found.next = next.length == 0 ? 0 : next.code_point;
     return found;
@@ -48,6 +50,7 @@ static size_t read_hash(kz_spoken_stream *s, kz_spoken_window window) {
         return 0;
     }
     const bool is_heading = s->state.is_line_start && (is_blank(signs.next) || signs.next == '#');
+    // "## Title ##": the closing signs stand at the end, after a space.
     const bool is_tail =
         s->state.space != KZ_SPACE_NONE && (signs.next == 0 || kz_char_is_line_break(signs.next));
     return is_heading || is_tail ? signs.count : put_run(s, '#', signs.count);
@@ -69,6 +72,7 @@ static size_t read_dash(kz_spoken_stream *s, kz_spoken_window window) {
         return 0;
     }
     const bool may_be_rule = s->state.is_line_start || s->state.is_cell_start;
+    // In a table one dash is enough for a rule; at a line's start it may be a bullet.
     const bool is_cell_rule = s->state.is_cell_start && (signs.count > 1 || is_blank(signs.next) ||
                                                          signs.next == '|' || signs.next == ':');
     if (may_be_rule && (signs.count >= 3 || is_cell_rule)) {
@@ -97,8 +101,10 @@ static size_t read_star(kz_spoken_stream *s, kz_spoken_window window) {
         return 0;
     }
     const bool is_alone = s->state.space != KZ_SPACE_NONE && is_blank(signs.next);
+    // "2*5" and "2 * 5" are products, "*très*" is stress.
     const bool is_product = s->state.space == KZ_SPACE_NONE &&
                             kz_char_is_digit(s->state.previous) && kz_char_is_digit(signs.next);
+    // At the start of a line a star alone is a bullet.
     if (signs.count < LONG_RUN && !s->state.is_line_start && (is_alone || is_product)) {
         return put_run(s, '*', signs.count);
     }
@@ -112,6 +118,7 @@ static size_t read_underscore(kz_spoken_stream *s, kz_spoken_window window) {
     }
     if (s->state.space == KZ_SPACE_NONE && is_word_char(s->state.previous) &&
         is_word_char(signs.next)) {
+        // A name of a program's variable is read as its words.
         kz_spoken_owe(s, KZ_SPACE_WORD);
     }
     return signs.count;
@@ -129,12 +136,14 @@ static size_t read_fence_sign(kz_spoken_stream *s, kz_spoken_window window) {
         s->state.is_fence_line_start = false;
         return signs.count;
     }
+    // "~ 3 km" means about; two of them strike words out.
     return window.bytes[0] == '~' && signs.count == 1 ? put_run(s, '~', 1) : signs.count;
 }
 
 static size_t read_pipe(kz_spoken_stream *s, kz_spoken_window window) {
     (void)window;
     if (!s->state.is_line_start && s->state.space != KZ_SPACE_LINE) {
+        // A cell's end is heard as a short pause.
         kz_spoken_owe(s, KZ_SPACE_COMMA);
     }
     s->state.is_cell_start = true;
@@ -167,6 +176,7 @@ static bool is_dropped_label(const char *label, size_t count) {
 }
 
 static size_t read_opening_bracket(kz_spoken_stream *s, kz_spoken_window window) {
+    // Labels are short: past FOOTNOTE_BYTES it is the text of a link, or a remark in brackets.
     const size_t limit = window.count < FOOTNOTE_BYTES ? window.count : FOOTNOTE_BYTES;
     size_t at = 1;
     while (at < limit && window.bytes[at] != ']' && window.bytes[at] != '\n') {
@@ -181,6 +191,7 @@ static size_t read_opening_bracket(kz_spoken_stream *s, kz_spoken_window window)
         is_dropped_label(window.bytes + 1, at - 1)) {
         return at + 1;
     }
+    // Saturates: a hostile text of brackets must not wrap to 0.
     s->state.bracket_depth += s->state.bracket_depth < UINT32_MAX;
     return 1;
 }
@@ -194,6 +205,7 @@ static size_t read_closing_bracket(kz_spoken_stream *s, kz_spoken_window window)
     }
     s->state.bracket_depth--;
     const char next = window.count > 1 ? window.bytes[1] : '\0';
+    // The label is spoken, its target is not.
     s->state.target_depth = next == '(' ? 1 : 0;
     s->state.is_in_reference = next == '[';
     return next == '(' || next == '[' ? 2 : 1;
@@ -214,6 +226,7 @@ static size_t read_backslash(kz_spoken_stream *s, kz_spoken_window window) {
         return 0;
     }
     const char next = window.count > 1 ? window.bytes[1] : '\0';
+    // CommonMark lets any ASCII punctuation be escaped; a backslash before a letter is a backslash.
     const bool is_escape = next != '\0' && strchr("\\`*_{}[]()#+-.!|<>~&\"'", next) != NULL;
     if (!is_escape) {
         if (next != '\n') {
@@ -234,6 +247,8 @@ static size_t read_plus(kz_spoken_stream *s, kz_spoken_window window) {
     return is_bullet ? 1 : put_run(s, '+', signs.count);
 }
 
+// By sign, looked through from the front: a dozen comparisons for each character that no faster
+// test has taken.
 static const struct mark {
     char sign;
     size_t (*read)(kz_spoken_stream *stream, kz_spoken_window window);
@@ -280,6 +295,8 @@ static size_t match_emoticon(kz_spoken_window window, bool *out_is_cut) {
         }
         const kz_utf8_char next = kz_utf8_read(window.bytes + shown, window.count - shown);
         if (shown < length || next.length == 0) {
+            // The longer ones are tried all the same: ":-" may yet become ":-)", and ":D" must not
+            // hide behind a longer one that fails.
             *out_is_cut = !window.is_final;
         }
         if (shown == length &&
@@ -308,6 +325,7 @@ size_t kz_spoken_read_mark(kz_spoken_stream *s, kz_spoken_window window, kz_utf8
     if (s->state.is_line_start && is_bullet_sign(c)) {
         return sign.length;
     }
+    // Right after a table's bar ":-" is a rule row.
     if (may_start_emoticon(&s->state, c) && !s->state.is_cell_start) {
         bool is_cut;
         const size_t length = match_emoticon(window, &is_cut);

@@ -11,6 +11,7 @@ enum { TAG_BYTES = 256, TOKEN_BYTES = 64, ENTITY_BYTES = 12, NAME_BYTES = 24 };
 
 static const struct hidden_block {
     const char *name, *until;
+    // What is not meant for the ear: a model's thinking, calls of tools, code inside a page.
 } hidden_blocks[] = {
     {"think", "</think>"},   {"thinking", "</thinking>"}, {"tool_call", "</tool_call>"},
     {"script", "</script>"}, {"style", "</style>"},
@@ -25,6 +26,7 @@ static const char role_tokens[] = " im_start start_of_turn start_header_id ";
 static const struct entity {
     const char *name;
     uint32_t code_point;
+    // The ones that French and English pages use; an unknown one is read as it is written.
 } entities[] = {
     {"amp", '&'},       {"lt", '<'},        {"gt", '>'},       {"quot", '"'},     {"apos", '\''},
     {"nbsp", 0xa0},     {"eacute", 0xe9},   {"egrave", 0xe8},  {"ecirc", 0xea},   {"euml", 0xeb},
@@ -66,6 +68,8 @@ static bool may_wait(kz_spoken_window window, size_t limit) {
 // ---- hidden blocks
 
 size_t kz_spoken_read_hidden(kz_spoken_stream *s, kz_spoken_window window) {
+    // All that comes before its first byte is dropped at once: a block may be megabytes long, and
+    // each byte is looked at once.
     const char *until = s->state.hidden_until;
     const char *start = memchr(window.bytes, until[0], window.count);
     if (start == NULL) {
@@ -82,6 +86,8 @@ size_t kz_spoken_read_hidden(kz_spoken_stream *s, kz_spoken_window window) {
         s->state.hidden_until = NULL;
         return same;
     }
+    // The window ends inside what may be the end: wait. Else this byte was no end, and one is
+    // consumed.
     return same == window.count && !window.is_final ? 0 : 1;
 }
 
@@ -98,6 +104,7 @@ typedef struct tag {
 static size_t read_name(kz_spoken_window window, size_t at, tag *found) {
     size_t count = 0;
     while (at < window.count && is_name_char(window.bytes[at])) {
+        // Longer names are cut: they match no list, but their end is found.
         if (count < NAME_BYTES) {
             found->name[count++] = to_lower(window.bytes[at]);
         }
@@ -107,7 +114,9 @@ static size_t read_name(kz_spoken_window window, size_t at, tag *found) {
     return at;
 }
 
-// What stands between the name and '>' decides: nothing, attributes with '=', or a link.
+// What stands between the name and '>' decides: nothing, attributes with '=', or a link. Written by
+// people: "<b>" has nothing inside, "<a href=...>" an equals sign after a space, "<https://...>" no
+// space at all.
 static bool is_tag_inside(const char *inside, size_t count, const tag *found, bool *out_is_link) {
     size_t spaces = 0, letters = 0;
     bool has_equals = false, has_at = false, has_scheme = false;
@@ -139,10 +148,12 @@ static tag parse_tag(kz_spoken_window window) {
             found.length = is_tag ? at + 1 : 0;
             return found;
         }
+        // A tag of a chat reply stays in its line; "<" followed by no name is a comparison.
         if (c == '<' || c == '\n' || (found.name[0] == '\0')) {
             return found;
         }
     }
+    // Or longer than TAG_BYTES: then it is no tag, since waiting has an end.
     found.is_cut = true;
     return found;
 }
@@ -158,6 +169,7 @@ static void apply_tag(kz_spoken_stream *s, const tag *found) {
     } else if (is_listed(cell_tags, found->name) && s->state.space < KZ_SPACE_LINE) {
         kz_spoken_owe(s, KZ_SPACE_COMMA);
     }
+    // The role stands after the token as plain letters: "<|im_start|>assistant".
     s->state.is_in_role = !found->is_closing && is_listed(role_tokens, found->name);
 }
 
@@ -172,6 +184,7 @@ static size_t bar_length(kz_spoken_window window, size_t at) {
 
 static size_t read_token(kz_spoken_stream *s, kz_spoken_window window, size_t bar) {
     tag found = {0};
+    // Of the whole window, before it is shortened to what a token may be.
     const bool is_waiting = may_wait(window, TOKEN_BYTES);
     window.count = window.count < TOKEN_BYTES ? window.count : TOKEN_BYTES;
     read_name(window, 1 + bar, &found);
@@ -228,6 +241,7 @@ static uint32_t number_entity(const char *digits, size_t count) {
         const uint32_t digit = c >= '0' && c <= '9'             ? (uint32_t)(c - '0')
                                : is_hex && c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10
                                                                 : UINT32_MAX;
+        // Checked before the next digit: below this limit sixteen times the value fits 32 bits.
         if (digit == UINT32_MAX || value > 0x10ffff) {
             return 0;
         }

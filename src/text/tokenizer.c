@@ -14,6 +14,7 @@
 #include "text/pretokenizer.h"
 #include "text/utf8.h"
 
+// Counted wherever memory is reserved, also for vocabularies without it.
 #define PREFIX_BYTES 1u // the space in front of a SentencePiece text
 // Decomposed characters a byte: U+0390 has two bytes and three characters.
 #define NFC_CHARACTERS(bytes) ((bytes) + (bytes) / 2 + 8)
@@ -33,6 +34,7 @@ struct kz_tokenizer {
     bool is_after_special; // the next stretch gets the space prefix
 };
 
+// Most bytes begin no special token: one look at a table saves the search.
 static void note_first_bytes(kz_tokenizer *tokenizer) {
     for (uint32_t i = 0; i < tokenizer->view.special_count; i++) {
         const uint32_t token = tokenizer->view.specials[i];
@@ -62,6 +64,7 @@ kazeia_status kz_tokenizer_open(const kz_bytes *section, const kz_tokenizer_opti
                                 const kazeia_allocator *allocator, kz_tokenizer **out_tokenizer) {
     const kazeia_allocator own = kz_allocator_or_default(allocator);
     const size_t asked = options != NULL ? options->max_text_bytes : 0;
+    // Places have 32 bits, and NFC and the prefix may lengthen a text.
     if (asked > UINT32_MAX / 2) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "tokenizer: room for texts of %zu bytes; at most %u",
                        asked, UINT32_MAX / 2);
@@ -141,6 +144,8 @@ static kazeia_status encode_valid(kz_tokenizer *tokenizer, const uint8_t *text, 
 static kazeia_status encode_bytes(kz_tokenizer *tokenizer, const uint8_t *text, size_t count) {
     for (size_t done = 0; done < count;) {
         bool is_valid = false;
+        // PCRE2 and utf8proc are told that their input is valid, so only valid runs reach them; the
+        // other bytes are merged as they are.
         const size_t run = measure_run(text + done, count - done, &is_valid);
         if (is_valid) {
             KZ_TRY(encode_valid(tokenizer, text + done, run));
@@ -166,6 +171,7 @@ static size_t copy_spaced(uint8_t *out, const uint8_t *text, size_t count) {
 static void encode_spaced(kz_tokenizer *tokenizer, const uint8_t *text, size_t count) {
     const bool has_prefix =
         tokenizer->is_after_special && (tokenizer->view.flags & KZ_TOKENIZER_SPACE_PREFIX) != 0;
+    // Written in any case; it only counts when there is a prefix.
     tokenizer->spaced[0] = ' ';
     const size_t first = has_prefix ? PREFIX_BYTES : 0;
     const size_t bytes = first + copy_spaced(tokenizer->spaced + first, text, count);
@@ -182,6 +188,8 @@ static kazeia_status encode_stretch(kz_tokenizer *tokenizer, const uint8_t *text
     } else {
         encode_spaced(tokenizer, text, count);
     }
+    // After a stretch that had text: an empty one between two special tokens leaves the prefix to
+    // the next.
     tokenizer->is_after_special = false;
     return status;
 }
@@ -195,6 +203,7 @@ static size_t trim_right(const uint8_t *text, size_t from, size_t end) {
             start--;
         }
         const kz_utf8_char read = kz_utf8_read_last((const char *)text + start, end - start);
+        // The last test: the bytes before `end` may be a character and a stray continuation byte.
         if (!read.is_valid || !kz_char_is_space(read.code_point) || start + read.length != end) {
             break;
         }
@@ -247,6 +256,7 @@ static kazeia_status encode_text(kz_tokenizer *tokenizer, const uint8_t *text, s
             continue;
         }
         KZ_TRY(take_special(tokenizer, text, count, token, i, &done));
+        // Past the token and the spaces it strips: neither can begin another token.
         i = done;
     }
     return encode_stretch(tokenizer, text + done, count - done);
@@ -262,6 +272,8 @@ kazeia_status kz_tokenizer_encode(kz_tokenizer *tokenizer, const char *text, siz
     const bool adds = (flags & KZ_ENCODE_ADD_BOS_EOS) != 0;
     const bool with_control =
         (flags & KZ_ENCODE_PARSE_SPECIAL) != 0 || (rules & KZ_TOKENIZER_SPECIAL_IN_TEXT) != 0;
+    // The text is encoded to its end even when the ids no longer fit: the sentence then tells how
+    // many there are.
     tokenizer->list = (kz_token_list){out_ids, capacity, 0};
     tokenizer->is_after_special = true;
     if (adds && (rules & KZ_TOKENIZER_ADD_BOS) != 0) {
@@ -280,6 +292,7 @@ kazeia_status kz_tokenizer_encode(kz_tokenizer *tokenizer, const char *text, siz
     return KAZEIA_OK;
 }
 
+// At worst a token a byte, after NFC; the prefix, BOS and EOS.
 size_t kz_tokenizer_most_tokens(const kz_tokenizer *tokenizer, size_t count) {
     const size_t growth = (tokenizer->view.flags & KZ_TOKENIZER_NFC) != 0 ? NFC_GROWTH : 1;
     return count * growth + PREFIX_BYTES + 2;
@@ -311,6 +324,8 @@ bool kz_tokenizer_is_special(const kz_tokenizer *tokenizer, uint32_t id) {
 
 uint32_t kz_tokenizer_find(const kz_tokenizer *tokenizer, const char *text, size_t count) {
     const uint8_t *bytes = (const uint8_t *)text;
+    // Special tokens are not in the table of pieces; a longer one that only begins like the text is
+    // none.
     const uint32_t special = kz_tokenizer_view_match_special(&tokenizer->view, bytes, count, true);
     if (special != KZ_NO_TOKEN &&
         kz_tokenizer_view_token(&tokenizer->view, special).count == count) {

@@ -12,6 +12,7 @@ static uint32_t sequence_length(unsigned char lead) {
     if (lead < 0x80) {
         return 1;
     }
+    // 80 to BF only continue; C0 and C1 would be overlong; F5 and above lie past U+10FFFF.
     if (lead < 0xc2 || lead > 0xf4) {
         return 0;
     }
@@ -36,8 +37,11 @@ kz_utf8_char kz_utf8_read(const char *bytes, size_t count) {
     if (length == 0) {
         return result;
     }
+    // A lead byte of n bytes has n ones and a zero before its bits.
     uint32_t code_point = length == 1 ? lead : lead & (0x7fu >> length);
     for (uint32_t i = 1; i < length; i++) {
+        // Length 0: more bytes decide. A byte that cannot continue is found before the end is
+        // reached.
         if (i >= count) {
             result.length = 0;
             return result;
@@ -53,6 +57,7 @@ kz_utf8_char kz_utf8_read(const char *bytes, size_t count) {
 
 kz_utf8_char kz_utf8_read_last(const char *bytes, size_t count) {
     kz_utf8_char result = kz_utf8_read(bytes, count);
+    // The text ends inside a character: its first byte is given up, and the rest is read again.
     if (result.length == 0 && count > 0) {
         result.length = 1;
     }
@@ -60,6 +65,7 @@ kz_utf8_char kz_utf8_read_last(const char *bytes, size_t count) {
 }
 
 size_t kz_utf8_write(uint32_t code_point, char out_bytes[4]) {
+    // utf8proc writes nothing for such numbers; an entity like &#xd800; can ask for one.
     if (code_point > 0x10ffff || (code_point >= 0xd800 && code_point < 0xe000)) {
         code_point = KZ_REPLACEMENT_CHARACTER;
     }
@@ -92,6 +98,7 @@ bool kz_char_is_lower(uint32_t code_point) {
     return category_of(code_point) == UTF8PROC_CATEGORY_LL;
 }
 
+// Marks are letters too: a decomposed "é" must not end a word.
 bool kz_char_is_letter(uint32_t code_point) {
     const utf8proc_category_t category = category_of(code_point);
     return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO) ||
@@ -105,18 +112,24 @@ bool kz_char_is_digit(uint32_t code_point) {
     return category_of(code_point) == UTF8PROC_CATEGORY_ND;
 }
 
+// Zero width joiner, keycap, variation selectors, and the tags of flags: signs that only belong to
+// a picture.
 static bool is_emoji_joiner(uint32_t c) {
     return c == 0x200d || c == 0x20e3 || (c >= 0xfe00 && c <= 0xfe0f) ||
            (c >= 0xe0020 && c <= 0xe007f);
 }
 
 bool kz_char_is_emoji(uint32_t c) {
+    // Digits, # and * are emoji by Unicode's table, since a keycap may follow them; below U+203D
+    // only the joiner is a sign of pictures.
     if (c < 0x203d) {
         return c == 0x200d;
     }
     if (is_emoji_joiner(c) || (c >= 0x1f1e6 && c <= 0x1f1ff) || (c >= 0x1f3fb && c <= 0x1f3ff)) {
         return true;
     }
+    // Unicode calls them pictures, but they stand in running text: "!?" as one sign, the trade
+    // mark, arrows.
     if (c == 0x2049 || c == 0x2122 || c == 0x2139 || (c >= 0x2190 && c <= 0x21ff)) {
         return false;
     }
@@ -140,6 +153,7 @@ static size_t last_char_start(const char *bytes, size_t count) {
 // Returns the new count; composing never makes text longer than the two were.
 static size_t compose_last_two(char *out, size_t count) {
     const size_t mark_at = last_char_start(out, count);
+    // A mark at the very start has nothing to stand on.
     if (mark_at == 0) {
         return count;
     }
@@ -152,6 +166,8 @@ static size_t compose_last_two(char *out, size_t count) {
         return count;
     }
     const size_t length = kz_utf8_write((uint32_t)pair[0], written);
+    // Never in practice (a composed character is no longer than its parts); the buffer must not
+    // depend on that.
     if (length > count - base_at) {
         return count;
     }
@@ -167,6 +183,7 @@ size_t kz_text_fold(const char *bytes, size_t count, char *out, size_t capacity)
         if (!c.is_valid) {
             continue;
         }
+        // The typographic apostrophe becomes the plain one, so that tables hold each word once.
         const uint32_t lower = c.code_point == 0x2019 ? '\'' : kz_char_lower(c.code_point);
         char written[4];
         const size_t length = kz_utf8_write(lower, written);
