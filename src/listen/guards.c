@@ -40,6 +40,7 @@ static float echo_share(const int32_t *tokens, size_t count) {
     size_t echoes = 0;
     for (size_t i = 1; i + 1 < count; i++) {
         size_t k = 0;
+        // Quadratic, over the at most 224 tokens of a window.
         while (k < i && (tokens[k] != tokens[i] || tokens[k + 1] != tokens[i + 1])) {
             k++;
         }
@@ -77,9 +78,11 @@ static size_t times_of_loop(size_t length) {
 }
 
 size_t kz_repetition_cut(const int32_t *tokens, size_t count) {
+    // The shortest loop first: a run of one word is also a run of two.
     for (size_t length = 1; length * 3 <= count; length++) {
         const size_t times = times_of_loop(length);
         if (repeats(tokens, count, length, times)) {
+            // One stretch stays: it may have been said once.
             return count - length * (times - 1);
         }
     }

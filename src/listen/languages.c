@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+// Counted once, however often the list names it: one language must mean one.
 static kazeia_status allow(kz_languages *languages, const char *code, size_t count) {
     for (size_t i = 0; i < languages->count; i++) {
         if (strlen(languages->codes[i]) == count && memcmp(languages->codes[i], code, count) == 0) {
@@ -37,6 +38,8 @@ kazeia_status kz_languages_init(kz_languages *languages, const kz_program *progr
     *languages = (kz_languages){0};
     if (!kz_program_strings(program, "listen.languages", &languages->codes, &languages->count) ||
         !kz_program_integers(program, "listen.language_tokens", &languages->tokens, &token_count) ||
+        // The two lists are read side by side, so they must be of one length. That each token is in
+        // the vocabulary is checked where the tokens are read.
         token_count != languages->count || token_count == 0 || token_count > KZ_LANGUAGE_LIMIT) {
         return kz_fail(KAZEIA_BAD_FILE,
                        "program: metadata 'listen.languages' and 'listen.language_tokens' do not "
@@ -59,6 +62,8 @@ static size_t first_allowed(const kz_languages *languages) {
     return first;
 }
 
+// Only the allowed languages compete: a decoder that prefers another is not asked. At least one is
+// allowed, so the first search ends.
 size_t kz_languages_detect(const kz_languages *languages, const float *logits) {
     size_t best = first_allowed(languages);
     for (size_t i = best + 1; languages->allowed_count > 1 && i < languages->count; i++) {

@@ -55,7 +55,8 @@ static double energy_of(const float *samples, size_t count) {
     return sum;
 }
 
-// RMS of the loudest stretch of 0.1 s, looked for in steps of a quarter of it.
+// RMS of the loudest stretch of 0.1 s, looked for in steps of a quarter of it. 1e-12 is -120 dB:
+// digital silence has a level, too, and no infinity enters the verdict.
 static float find_loudest_db(const float *samples, size_t count) {
     const size_t step = KZ_SOUND_LEAST_SAMPLES / STRETCH_STEPS;
     double steps[STRETCH_STEPS] = {0};
@@ -63,6 +64,7 @@ static float find_loudest_db(const float *samples, size_t count) {
     for (size_t i = 0; (i + 1) * step <= count; i++) {
         steps[i % STRETCH_STEPS] = energy_of(samples + i * step, step);
         const double energy = steps[0] + steps[1] + steps[2] + steps[3];
+        // Fewer than four steps are not yet a whole stretch.
         loudest = fmax(loudest, i + 1 < STRETCH_STEPS ? 0 : energy);
     }
     return (float)(10.0 * log10(loudest / KZ_SOUND_LEAST_SAMPLES + 1e-12));
@@ -74,7 +76,9 @@ static float power_of(float mel) {
 }
 
 static row_power read_row(const mel_view *mel, size_t row) {
+    // The total begins above 0, because it is divided by.
     row_power powers = {{0}, 1e-12f, 0, 0};
+    // The range is given for 80 channels; models of 128 spread the same hertz over more.
     const size_t first = mel->mels * FIRST_CHANNEL / 80;
     const size_t width = mel->mels * (END_CHANNEL - FIRST_CHANNEL) / 80;
     for (size_t i = 0; i < width; i++) {
@@ -89,6 +93,7 @@ static row_power read_row(const mel_view *mel, size_t row) {
 
 // The level that `rank` of the levels reach, found by halving: no sorting, no second array.
 static float level_of_rank(const float *levels, size_t count, size_t rank) {
+    // 20 halvings of 240 dB: to a quarter of a thousandth.
     float low = FLOOR_DB, high = 120.0f;
     for (int i = 0; i < 20; i++) {
         const float middle = (low + high) / 2;
@@ -131,6 +136,8 @@ static loud_sums sum_loud_rows(const mel_view *mel, const float *levels, float l
     row_power ring[SMOOTH_ROWS] = {0};
     loud_sums sums = {0};
     for (size_t next = 0; next < mel->count + half; next++) {
+        // A row that no loud one has within reach is never averaged, so its powers need no
+        // computing: what stands in its place of the ring is not read.
         if (is_near_loud(levels, mel->count, next, least_level)) {
             ring[next % SMOOTH_ROWS] = next < mel->count ? read_row(mel, next) : (row_power){0};
         }
@@ -166,8 +173,11 @@ kz_sound kz_sound_measure(const float *samples, size_t count, const float *mel_r
     for (size_t i = 0; i < mel.count; i++) {
         levels[i] = 10.0f * log10f(read_row(&mel, i).total);
     }
+    // Short sounds count their loudest quarter: a word of 0.3 s has no 25 rows at its top.
     const size_t top_rank = mel.count / 4 < TOP_ROWS ? mel.count / 4 : TOP_ROWS;
     const float top = level_of_rank(levels, mel.count, top_rank);
+    // At least the rows of top_rank are within LOUD_DB of the top, so the means below are over
+    // something.
     const loud_sums sums = sum_loud_rows(&mel, levels, top - LOUD_DB);
     sound.swing_db = top - level_of_rank(levels, mel.count, mel.count - mel.count / 10);
     sound.change_db = spread_of(&sums);
