@@ -41,8 +41,7 @@ static kazeia_status hand_over_chunk(const logits_walk *walk, size_t position, u
     return KAZEIA_OK;
 }
 
-static kazeia_status walk_ids(const logits_walk *walk, const int32_t *ids, size_t count) {
-    kz_session_trim(walk->session, 0, 0);
+static kazeia_status walk_chunks(const logits_walk *walk, const int32_t *ids, size_t count) {
     // kz_session_chunk gives at least one token, so this ends.
     for (size_t done = 0; done < count;) {
         const uint32_t chunk = kz_session_chunk(walk->session, count - done);
@@ -51,6 +50,15 @@ static kazeia_status walk_ids(const logits_walk *walk, const int32_t *ids, size_
         done += chunk;
     }
     return KAZEIA_OK;
+}
+
+// Leaves the sequence empty in any case: whoever owns the session must not find measured tokens
+// where it left its own.
+static kazeia_status walk_ids(const logits_walk *walk, const int32_t *ids, size_t count) {
+    kz_session_trim(walk->session, 0, 0);
+    const kazeia_status status = walk_chunks(walk, ids, count);
+    kz_session_trim(walk->session, 0, 0);
+    return status;
 }
 
 static kazeia_status allocate_rows(const kz_session *session, const kazeia_allocator *memory,
@@ -231,9 +239,7 @@ static kazeia_status time_both(kz_session *session, const int32_t *ids, uint32_t
     KZ_TRY(time_prefill(session, ids + depth, prefill, &out_speed->prefill_tokens_per_s));
     // Decoding begins at `depth` again, so that both rates are of the same past.
     kz_session_trim(session, 0, depth);
-    KZ_TRY(time_decode(session, ids + depth, decode, &out_speed->decode_tokens_per_s));
-    kz_session_trim(session, 0, 0);
-    return KAZEIA_OK;
+    return time_decode(session, ids + depth, decode, &out_speed->decode_tokens_per_s);
 }
 
 kazeia_status kz_measure_speed(kz_session *session, uint32_t prefill, uint32_t decode,
@@ -258,6 +264,7 @@ kazeia_status kz_measure_speed(kz_session *session, uint32_t prefill, uint32_t d
     }
     *out_speed = (kz_speed){0};
     const kazeia_status status = time_both(session, ids, prefill, decode, depth, out_speed);
+    kz_session_trim(session, 0, 0);
     kz_free(&memory, ids);
     return status;
 }

@@ -1,7 +1,7 @@
 // measure.h: a language model's bare numbers: logits, perplexity, speed.
 //
-// Each call starts from an empty cache (a conversation is computed again afterwards) and may
-// allocate: measuring is not running.
+// Each call starts from an empty cache and leaves it empty, also when it fails: a conversation is
+// computed again afterwards. It may allocate: measuring is not running.
 #ifndef KZ_LLM_MEASURE_H
 #define KZ_LLM_MEASURE_H
 

@@ -278,6 +278,49 @@ static void perplexity_is_the_references(void **state) {
     kazeia_stage_destroy(chat);
 }
 
+// The ids that a greedy chat answers with.
+static size_t answer(kazeia_stage *chat, const char *text, int32_t *out_ids, size_t capacity) {
+    char piece[64];
+    size_t taken = 0, bytes = 0, count = 0;
+    kazeia_status status = KAZEIA_OK;
+    assert_int_equal(kazeia_stage_feed(chat, text, strlen(text), &taken), KAZEIA_OK);
+    assert_int_equal(kazeia_stage_finish(chat), KAZEIA_OK);
+    while (status == KAZEIA_OK) {
+        status = kazeia_stage_next(chat, piece, sizeof piece, &bytes);
+    }
+    assert_int_equal(status, KAZEIA_DONE);
+    const int32_t *ids = kazeia_chat_tokens_of(chat, &count);
+    assert_true(count > 0 && count <= capacity);
+    memcpy(out_ids, ids, count * sizeof *ids);
+    return count;
+}
+
+static kazeia_status stop_at_once(void *context, size_t position, const float *logits,
+                                  size_t vocabulary) {
+    (void)context, (void)position, (void)logits, (void)vocabulary;
+    return KAZEIA_CANCELLED;
+}
+
+// What was measured must not be taken for what was said, even where measuring ended early.
+static void measuring_leaves_the_conversation_alone(void **state) {
+    (void)state;
+    int32_t expected_ids[2][8], ids[2][8], others[60];
+    for (int32_t i = 0; i < 60; i++) {
+        others[i] = (i * 37) % TINY_VOCABULARY;
+    }
+    kazeia_stage *chat = open_chat();
+    const size_t count = answer(chat, "Salut", expected_ids[0], 8);
+    const size_t next_count = answer(chat, "Encore", expected_ids[1], 8);
+    kazeia_stage_destroy(chat);
+    chat = open_chat();
+    assert_int_equal(answer(chat, "Salut", ids[0], 8), count);
+    assert_int_equal(kazeia_chat_logits(chat, others, 60, 0, stop_at_once, NULL), KAZEIA_CANCELLED);
+    assert_int_equal(answer(chat, "Encore", ids[1], 8), next_count);
+    assert_memory_equal(ids[1], expected_ids[1], next_count * sizeof ids[1][0]);
+    assert_int_equal(kazeia_chat_statistics_of(chat).cached_tokens, 0);
+    kazeia_stage_destroy(chat);
+}
+
 static void speed_is_measured_within_the_context(void **state) {
     (void)state;
     double prefill = 0.0, decode = 0.0;
@@ -299,6 +342,7 @@ int main(void) {
         cmocka_unit_test(logits_are_the_references),
         cmocka_unit_test(perplexity_is_the_references),
         cmocka_unit_test(speed_is_measured_within_the_context),
+        cmocka_unit_test(measuring_leaves_the_conversation_alone),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
