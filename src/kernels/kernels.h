@@ -19,60 +19,75 @@
 // out[t][n] = activation(sum_k x[t][k] * w[n][k] + bias[n]) + residual[t][n]
 // Weights are KZ_TILE16 panels. `x` is f32 for F32, F16 and BF16 weights, KZ_A8 rows for quantised
 // ones. Rows beyond `rows` in the last panel are not written.
+//
+// Integer products of a block of 32 are exact; a block's product is scaled and added in f32.
 typedef struct kz_matmul {
-    const void *x;
-    size_t x_stride; // bytes from one token to the next
-    const void *weights;
+    const void *x;          // [T] rows of K
+    size_t x_stride;        // bytes from one token to the next
+    const void *weights;    // [ceil(N / 16)] panels (format/layout.h)
     size_t columns;         // K, unpadded
     size_t rows;            // N
     const float *bias;      // [N] or NULL
     const float *residual;  // NULL or [T] rows
     size_t residual_stride; // bytes
-    float *out;
-    size_t out_stride; // bytes
+    float *out;             // [T] rows of N; may be the residual
+    size_t out_stride;      // bytes
     kz_activation activation;
 } kz_matmul;
-// Computes panels [panel, panel_end) for tokens [token, token_end).
+// Computes panels [panel, panel_end), 16 output columns each, for tokens [token, token_end).
 typedef void (*kz_matmul_kernel)(const kz_matmul *matmul, size_t panel, size_t panel_end,
                                  size_t token, size_t token_end);
 
-// f32 -> one KZ_A8 row (padding included). A value that is not finite makes its block's scale
-// NaN, so that it shows in the result.
+// f32 x [columns] -> one KZ_A8 row (format/quant.h), padding included: scale = largest magnitude of
+// the block / 127, q = x / scale to the nearest even. A value that is not finite makes its block's
+// scale NaN, so that it shows in the result.
 typedef void (*kz_quantise_kernel)(const float *x, size_t columns, void *out_row);
-// Row `row` of a TILE16 tensor as floats times `scale`.
+// Row `row` of a TILE16 tensor as floats times `scale`, into out [columns].
 typedef void (*kz_embed_kernel)(const void *weights, size_t columns, size_t row, float scale,
                                 float *out);
+// One row: out[i] = x[i] / sqrt(mean(x^2) + epsilon) * weight[i] (Zhang and Sennrich, "Root Mean
+// Square Layer Normalization", 2019). All arrays have `columns` elements.
 typedef void (*kz_rms_norm_kernel)(const float *x, const float *weight, size_t columns,
                                    float epsilon, float *out);
+// One row: out[i] = (x[i] - mean(x)) / sqrt(variance(x) + epsilon) * weight[i] + bias[i], the
+// variance over all elements (Ba, Kiros and Hinton, "Layer Normalization", 2016).
 typedef void (*kz_layer_norm_kernel)(const float *x, const float *weight, const float *bias,
                                      size_t columns, float epsilon, float *out);
+// Elementwise; `out` may be an input's own memory, here and for the two below.
 typedef void (*kz_add_kernel)(const float *a, const float *b, size_t count, float *out);
+// out[i] = activation(x[i]); the slot says which (kz_activation in format/program.h).
 typedef void (*kz_activate_kernel)(const float *x, size_t count, float *out);
 // out[i] = activation(gate[i]) * up[i]
 typedef void (*kz_gate_kernel)(const float *gate, const float *up, size_t count, float *out);
-// In place softmax of scale * x[0..count); returns nothing; -inf entries become 0.
+// In place softmax of scale * x[0..count), scale > 0. Entries of -inf become 0, a row of nothing
+// else becomes zeros.
 typedef void (*kz_softmax_kernel)(float *x, size_t count, float scale);
-// Rotates one head in place; cosine and sine are [rotary / 2].
+// Rotates the first `rotary` elements of one head in place; cosine and sine are [rotary / 2]. Pair
+// i is (i, i + rotary / 2) in rope_split, as in Hugging Face's Llama, and (2i, 2i + 1) in
+// rope_pairs, as in Su et al., "RoFormer", 2021: (a, b) becomes (a cos - b sin, b cos + a sin).
 typedef void (*kz_rope_kernel)(float *head, size_t rotary, const float *cosine, const float *sine);
-// One row of heads into a cache row of the kernel's element type (kz_state in format/program.h).
+// One row of heads, x [heads][head_dim], into a cache row of the kernel's element type (kz_state in
+// format/program.h). An i8 head gets a scale of its own, NaN when a value is not finite.
 typedef void (*kz_cache_write_kernel)(const float *x, size_t heads, size_t head_dim, void *out_row);
 
 // Attention over cache rows. For token t and head h, with g = heads / kv_heads:
 //   out[t][h] = sum_i softmax_i(scale * q[t][h] . keys[row_i][h / g]) * values[row_i][h / g]
-// over i in [max(0, position - window + 1), position], row_i = row_table[sequence][i].
+// over i in [max(0, position - window + 1), position], row_i = row_table[sequence][i]. The maximum
+// of the softmax runs along (Milakov and Gimelshein, "Online normalizer calculation for softmax",
+// 2018), so that memory does not grow with the context.
 typedef struct kz_attention {
-    const float *q;
+    const float *q;               // [T] rows of [heads][head_dim]
     size_t q_stride;              // bytes from token to token
     const uint8_t *keys, *values; // state memory
     size_t row_bytes, head_bytes; // of keys and of values alike
     size_t heads, kv_heads, head_dim;
-    const int32_t *row_table;
+    const int32_t *row_table; // [sequences][row_table_columns]
     size_t row_table_columns;
-    const int32_t *sequences, *positions;
-    size_t window; // 0: no limit
-    float scale;
-    float *out;
-    size_t out_stride; // bytes
+    const int32_t *sequences, *positions; // [T] each
+    size_t window;                        // 0: no limit
+    float scale;                          // as a rule 1 / sqrt(head_dim)
+    float *out;                           // [T] rows of [heads][head_dim], apart from q
+    size_t out_stride;                    // bytes
 } kz_attention;
 // Computes the query heads of kv head `kv_head` for tokens [token, token_end). `scratch` is
 // KZ_KERNEL_SCRATCH_BYTES, aligned to 64.
@@ -80,9 +95,10 @@ typedef struct kz_attention {
 typedef void (*kz_attention_kernel)(const kz_attention *attention, size_t kv_head, size_t token,
                                     size_t token_end, void *scratch);
 
-// Every token sees every token (an encoder): head `head`, query tokens [token, token_end).
+// Every token sees every token (an encoder): head `head`, query tokens [token, token_end). As many
+// key and value heads as query heads.
 typedef struct kz_attention_full {
-    const float *q, *k, *v;
+    const float *q, *k, *v;              // [tokens] rows of [heads][head_dim]
     size_t q_stride, k_stride, v_stride; // bytes
     size_t tokens, head_dim;
     float scale;
@@ -92,7 +108,8 @@ typedef struct kz_attention_full {
 typedef void (*kz_attention_full_kernel)(const kz_attention_full *attention, size_t head,
                                          size_t token, size_t token_end, void *scratch);
 
-// X(slot, type). matmul_bulk_* serves calls of more than KZ_EXACT_TOKENS tokens.
+// X(slot, type). The names say activations and weights (matmul), or the type of table or cache.
+// matmul_bulk_* and attention_bulk_* serve calls of more than KZ_EXACT_TOKENS tokens.
 #define KZ_KERNEL_SLOT_LIST(X)                 \
     X(matmul_f32_f32, kz_matmul_kernel)        \
     X(matmul_f32_f16, kz_matmul_kernel)        \
@@ -135,6 +152,7 @@ typedef void (*kz_attention_full_kernel)(const kz_attention_full *attention, siz
     X(attention_bulk_i8, kz_attention_kernel)  \
     X(attention_full, kz_attention_full_kernel)
 
+// One function for each slot, none NULL. Written once, then only read: any thread may use it.
 typedef struct kz_kernels {
     kz_cpu_level level; // as chosen
 #define KZ_KERNEL_MEMBER(slot, type) type slot;
@@ -147,9 +165,9 @@ typedef struct kz_kernels {
 // Fills the table for `level` or less: the best variants that are not above it in its family.
 void kz_kernels_select(kz_cpu_level level, kz_kernels *out_kernels);
 
-// The level to use: the machine's best, capped by the environment variable KAZEIA_CPU. A name that
-// is none of the levels, or a level that this machine lacks, fails with a sentence that lists what
-// it has.
+// The level to use: the machine's best, capped by the environment variable KAZEIA_CPU. BAD_ARGUMENT
+// for a name that is none of the levels, UNSUPPORTED for a level that this machine lacks; both
+// sentences list what it has.
 KAZEIA_MUST_CHECK kazeia_status kz_kernels_choose_level(kz_cpu_level *out_level);
 
 #endif

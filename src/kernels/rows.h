@@ -7,14 +7,17 @@
 
 #include "format/layout.h"
 
+// Bytes of a record: 16 rows by 64 columns of a panel.
 enum { KZ_RECORD_Q8_0 = 1088, KZ_RECORD_Q4_0 = 576, KZ_RECORD_Q4_1 = 640 };
 
+// The planes of one KZ_A8 row; pointers into the row.
 typedef struct kz_a8_row {
     const int8_t *q;    // [padded columns]
     const float *scale; // [padded columns / 32]
     const int32_t *sum; // [padded columns / 32]
 } kz_a8_row;
 
+// `row` starts at a multiple of 64, so the planes are aligned for their types.
 static inline kz_a8_row kz_a8_row_of(const void *row, size_t columns) {
     const size_t padded = kz_a8_padded(columns);
     const float *scale = (const float *)((const char *)row + padded);

@@ -32,6 +32,8 @@ const char *kz_kernel_slot_name(kz_kernel_slot slot) {
     return slots[slot].name;
 }
 
+// Levels of both families stand in one enum: a comparison alone would take x86 levels for older ARM
+// ones.
 static bool is_arm(kz_cpu_level level) {
     return level >= KZ_CPU_NEON;
 }
@@ -52,6 +54,8 @@ void kz_kernels_select(kz_cpu_level level, kz_kernels *out_kernels) {
     for (size_t i = 0; i < kz_kernel_variant_count; i++) {
         const kz_kernel_variant *variant = &kz_kernel_variants[i];
         if (allowed[variant->level]) {
+            // Members have different function types of one size: the pointer is copied as bytes and
+            // called through its own type.
             memcpy((char *)out_kernels + slots[variant->slot].offset, &variant->function,
                    sizeof variant->function);
             out_kernels->names[variant->slot] = variant->name;
@@ -87,6 +91,8 @@ static void list_levels(char *out_list, size_t capacity) {
     }
 }
 
+// An unknown or missing level is refused instead of replaced: a test that asks for one must not
+// pass on another.
 kazeia_status kz_kernels_choose_level(kz_cpu_level *out_level) {
     const char *wanted = getenv("KAZEIA_CPU");
     char list[160];

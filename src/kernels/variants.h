@@ -9,6 +9,7 @@
 
 #include "kernels/kernels.h"
 
+// The slots in the order of KZ_KERNEL_SLOT_LIST.
 typedef enum kz_kernel_slot {
 #define KZ_KERNEL_SLOT(slot, type) KZ_SLOT_##slot,
     KZ_KERNEL_SLOT_LIST(KZ_KERNEL_SLOT)
@@ -18,6 +19,7 @@ typedef enum kz_kernel_slot {
 
 typedef void (*kz_any_kernel)(void);
 
+// One line of kernels.def. `function` is cast back to the slot's type before it is called.
 typedef struct kz_kernel_variant {
     kz_kernel_slot slot;
     kz_cpu_level level;
@@ -33,6 +35,7 @@ typedef struct kz_kernel_variant {
 extern const kz_kernel_variant kz_kernel_variants[];
 extern const size_t kz_kernel_variant_count;
 
+// As "matmul_a8_q8_0". A constant string.
 const char *kz_kernel_slot_name(kz_kernel_slot slot);
 
 #endif

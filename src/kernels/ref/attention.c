@@ -9,6 +9,7 @@
 #include "base/half.h"
 #include "kernels/variants.h"
 
+// A chunk's scores are 1 KB of the thread's scratch: they stay in the first cache.
 #define CHUNK_ROWS 256
 
 // Dot product with, or weighted addition of, one head of one cache row.
@@ -55,6 +56,7 @@ static float dot_i8(const float *q, const void *head, size_t head_dim) {
     for (size_t i = 0; i < head_dim; i++) {
         sum += q[i] * (float)values[i];
     }
+    // One scale serves the whole head, so it is taken out of the sum.
     return sum * scale;
 }
 
@@ -86,18 +88,22 @@ static void take_chunk(running_softmax *running, float *scores, size_t count) {
     for (size_t i = 0; i < count; i++) {
         largest = scores[i] <= largest ? largest : scores[i];
     }
+    // As long as every score was -inf, the difference of the maxima is no number; all sums are zero
+    // then, and any finite factor keeps them so.
     const float factor = largest == -INFINITY ? 1.0f : expf(running->largest - largest);
     running->total *= factor;
     for (size_t i = 0; i < running->head_dim; i++) {
         running->sums[i] *= factor;
     }
     for (size_t i = 0; i < count; i++) {
+        // A score that is NaN reaches the total through its own weight, whatever the maximum is.
         scores[i] = scores[i] == -INFINITY ? 0.0f : expf(scores[i] - largest);
         running->total += scores[i];
     }
     running->largest = largest;
 }
 
+// A token always sees its own row, so the total is at least 1, the weight of the largest score.
 static void end_softmax(const running_softmax *running) {
     for (size_t i = 0; i < running->head_dim; i++) {
         running->sums[i] /= running->total;
@@ -107,12 +113,15 @@ static void end_softmax(const running_softmax *running) {
 static void attend_token(const kz_attention *attention, size_t head, size_t token, dot_head dot,
                          add_head add, float *scores) {
     const size_t head_dim = attention->head_dim;
+    // Neighbouring query heads share a kv head (grouped queries, Ainslie et al. 2023).
     const size_t kv_offset = head * attention->kv_heads / attention->heads * attention->head_bytes;
     const int32_t *rows =
         attention->row_table + (size_t)attention->sequences[token] * attention->row_table_columns;
     const float *q = (const float *)((const char *)attention->q + token * attention->q_stride);
     float *out = (float *)((char *)attention->out + token * attention->out_stride);
     running_softmax running = begin_softmax(out + head * head_dim, head_dim);
+    // Sequences, positions and table entries were compared with their limits before the call
+    // (kz_input_limit in format/program.h): no index below leaves the state.
     const size_t end = (size_t)attention->positions[token] + 1;
     const size_t window = attention->window;
     for (size_t i = window > 0 && end > window ? end - window : 0; i < end; i += CHUNK_ROWS) {

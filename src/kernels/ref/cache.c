@@ -33,6 +33,8 @@ static float largest_magnitude(const float *x, size_t count) {
 static void write_i8_head(const float *x, size_t head_dim, int8_t *out_head) {
     const float largest = largest_magnitude(x, head_dim);
     const float inverse = 127.0f / largest;
+    // 127 / largest is infinite for 0 and for magnitudes below 4e-37: such a head is all zeros with
+    // scale 0. A head that is not finite is zeros with scale NaN, which any sum shows.
     const bool is_zero = isnan(largest) || isinf(inverse);
     const float scale = isinf(inverse) ? 0.0f : largest / 127.0f;
     memcpy(out_head, &scale, sizeof scale);

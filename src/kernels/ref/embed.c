@@ -28,6 +28,7 @@ void kz_embed_f16__ref(const void *weights, size_t columns, size_t row, float sc
 }
 
 void kz_embed_bf16__ref(const void *weights, size_t columns, size_t row, float scale, float *out) {
+    // A panel holds whole pairs of k: an odd last column has a padding partner.
     const size_t panel_bytes = (columns + 1) / 2 * 2 * KZ_PANEL_ROWS * sizeof(uint16_t);
     const uint16_t *pairs =
         (const uint16_t *)panel_of(weights, row, panel_bytes) + row % KZ_PANEL_ROWS * 2;
@@ -36,6 +37,8 @@ void kz_embed_bf16__ref(const void *weights, size_t columns, size_t row, float s
     }
 }
 
+// A record has its 2 x 16 scales in 64 bytes in front, then a byte for each row and k: four k of a
+// row lie side by side (format/layout.h).
 void kz_embed_q8_0__ref(const void *weights, size_t columns, size_t row, float scale, float *out) {
     const size_t records = kz_a8_padded(columns) / KZ_RECORD_COLUMNS;
     const uint8_t *panel = panel_of(weights, row, records * KZ_RECORD_Q8_0);
@@ -67,6 +70,7 @@ void kz_embed_q4_0__ref(const void *weights, size_t columns, size_t row, float s
     }
 }
 
+// 16 rows x 2 blocks of d, as many of m, then the nibbles: hence byte 128.
 void kz_embed_q4_1__ref(const void *weights, size_t columns, size_t row, float scale, float *out) {
     const size_t records = kz_a8_padded(columns) / KZ_RECORD_COLUMNS;
     const uint8_t *panel = panel_of(weights, row, records * KZ_RECORD_Q4_1);

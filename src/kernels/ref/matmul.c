@@ -12,6 +12,7 @@
 typedef void (*sum_panel)(const void *x, const void *panel, size_t columns, float out_sums[16]);
 
 // bias, activation, residual and the store, for the rows that exist.
+// The activation comes before the residual, as ops.def defines LINEAR.
 static void finish_panel(const kz_matmul *matmul, size_t panel, size_t token, const float *sums) {
     const size_t row = panel * KZ_PANEL_ROWS;
     const size_t left = matmul->rows - row;
@@ -34,6 +35,8 @@ static void matmul_with(const kz_matmul *matmul, size_t panel_bytes, sum_panel s
     for (size_t p = panel; p < panel_end; p++) {
         const uint8_t *weights = (const uint8_t *)matmul->weights + p * panel_bytes;
         for (size_t t = token; t < token_end; t++) {
+            // Each pair of token and panel starts from zero and carries nothing to the next: that
+            // is why no cut of the work changes a bit.
             float sums[KZ_PANEL_ROWS] = {0.0f};
             sum((const uint8_t *)matmul->x + t * matmul->x_stride, weights, matmul->columns, sums);
             finish_panel(matmul, p, t, sums);
@@ -83,6 +86,8 @@ static void dot_bytes(const int8_t *q, const int8_t *groups, int32_t out_dots[16
     }
 }
 
+// The nibbles count as 0..15; what they are offset by is settled by the caller, with the sum of the
+// activations.
 static void dot_nibbles(const int8_t *q, const uint8_t *groups, int32_t out_dots[16]) {
     memset(out_dots, 0, KZ_PANEL_ROWS * sizeof *out_dots);
     for (size_t k = 0; k < KZ_BLOCK; k++) {
@@ -114,6 +119,7 @@ static void sum_q4_0(const void *x, const void *panel, size_t columns, float out
     for (size_t b = 0; b < blocks; b++) {
         const uint8_t *record = (const uint8_t *)panel + b / 2 * KZ_RECORD_Q4_0;
         const uint16_t *d = (const uint16_t *)record + b % 2 * KZ_PANEL_ROWS;
+        // sum of q (w - 8) = sum of q w - 8 sum of q: both sides are exact integers.
         const int32_t offset = 8 * row.sum[b];
         int32_t dots[KZ_PANEL_ROWS];
         dot_nibbles(row.q + b * KZ_BLOCK, record + 64 + b % 2 * 256, dots);
@@ -135,6 +141,7 @@ static void sum_q4_1(const void *x, const void *panel, size_t columns, float out
         dot_nibbles(row.q + b * KZ_BLOCK, record + 128 + b % 2 * 256, dots);
         for (size_t r = 0; r < KZ_PANEL_ROWS; r++) {
             out_sums[r] += kz_float_from_f16(d[r]) * row.scale[b] * (float)dots[r];
+            // m is added to each of the block's weights, so it meets the sum of the activations.
             out_sums[r] += kz_float_from_f16(m[r]) * (row.scale[b] * (float)row.sum[b]);
         }
     }

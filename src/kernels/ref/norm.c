@@ -25,6 +25,7 @@ void kz_layer_norm__ref(const float *x, const float *weight, const float *bias, 
     for (size_t i = 0; i < columns; i++) {
         sum += x[i];
     }
+    // Two passes: the one-pass formula loses its digits where the mean is large beside the spread.
     const double mean = sum / (double)columns;
     for (size_t i = 0; i < columns; i++) {
         squares += (x[i] - mean) * (x[i] - mean);

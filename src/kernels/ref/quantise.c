@@ -33,6 +33,8 @@ static float quantise_block(const float *x, size_t count, int8_t *out_q) {
         return 0.0f;
     }
     for (size_t i = 0; i < count; i++) {
+        // rintf rounds to nearest even, as the vector conversions do: all variants make the same
+        // row.
         out_q[i] = (int8_t)rintf(x[i] * inverse);
     }
     return largest / 127.0f;
@@ -43,10 +45,12 @@ void kz_quantise_a8__ref(const float *x, size_t columns, void *out_row) {
     int8_t *q = out_row;
     float *scale = (float *)(q + blocks * KZ_BLOCK);
     int32_t *sum = (int32_t *)(scale + blocks);
+    // Scales, sums and what pads the row to 64 bytes: no byte of a row stays undefined.
     memset(q + blocks * KZ_BLOCK, 0, kz_a8_row_bytes(columns) - blocks * KZ_BLOCK);
     for (size_t b = 0; b < blocks; b++) {
         const size_t first = b * KZ_BLOCK;
         const size_t left = first < columns ? columns - first : 0;
+        // A block of padding alone reads nothing; its pointer still stays inside the array.
         scale[b] = quantise_block(x + (left > 0 ? first : 0), left < KZ_BLOCK ? left : KZ_BLOCK,
                                   q + first);
         sum[b] = kz_a8_block_sum(q + first);

@@ -10,19 +10,23 @@
 #include "format/program.h"
 #include "kernels/rows.h"
 
+// x * (1 + erf(x / sqrt 2)) / 2, the exact form (Hendrycks and Gimpel, "Gaussian Error Linear
+// Units", 2016).
 static inline float kz_scalar_gelu(float x) {
     return 0.5f * x * (1.0f + erff(x * 0.70710678f));
 }
 
-// The argument of tanh is sqrt(2 / pi) * (x + 0.044715 x^3).
+// The same paper's approximation: the argument of tanh is sqrt(2 / pi) * (x + 0.044715 x^3).
 static inline float kz_scalar_gelu_tanh(float x) {
     return 0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
 }
 
+// x times its logistic sigmoid; also called swish.
 static inline float kz_scalar_silu(float x) {
     return x / (1.0f + expf(-x));
 }
 
+// KZ_ACTIVATION_NONE gives x.
 static inline float kz_scalar_activate(kz_activation activation, float x) {
     switch (activation) {
     case KZ_ACTIVATION_GELU:
@@ -36,6 +40,7 @@ static inline float kz_scalar_activate(kz_activation activation, float x) {
     }
 }
 
+// The sum that stands beside a block of q [KZ_BLOCK] in a KZ_A8 row.
 static inline int32_t kz_a8_block_sum(const int8_t *q) {
     int32_t sum = 0;
     for (size_t i = 0; i < KZ_BLOCK; i++) {

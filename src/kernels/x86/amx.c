@@ -17,6 +17,7 @@
 #include "kernels/x86/matmul_tile.h"
 
 #define AMX_TOKENS 16
+// A token's scales of a chunk are one vector, so that transposing those of a tile is square.
 #define CHUNK_BLOCKS 16  // k in a chunk: 512
 #define GROUP_PANELS 4   // panels whose chunk is unpacked together
 #define GROUP_TOKENS 128 // tokens that share an unpacked chunk
@@ -26,6 +27,7 @@
 // loads across them.
 #define TILE_FENCE() __asm__ volatile("" ::: "memory")
 
+// The 64 bytes that ldtilecfg reads (Intel's Software Developer's Manual, "LDTILECFG").
 typedef struct tile_config {
     uint8_t palette, start_row, reserved[14];
     uint16_t row_bytes[16];
@@ -78,6 +80,7 @@ SIMD_INLINE void unpack_record(kz_type type, const uint8_t *nibbles, int8_t *out
 
 SIMD_INLINE amx_panel open_panel(kz_type type, const uint8_t *records, size_t blocks,
                                  int8_t *unpacked) {
+    // A Q8_0 record's groups are a B tile as they lie (format/layout.h): nothing is unpacked.
     if (type == KZ_Q8_0) {
         return (amx_panel){records, KZ_RECORD_Q8_0, (const int8_t *)records + 64, KZ_RECORD_Q8_0};
     }
@@ -99,6 +102,7 @@ SIMD_INLINE void gather_scales(kz_type type, const kz_matmul *matmul, size_t tok
     for (size_t t = 0; t < AMX_TOKENS; t++) {
         const char *bytes = (const char *)matmul->x + (token + t) * matmul->x_stride;
         const kz_a8_row row = kz_a8_row_of(bytes, matmul->columns);
+        // Lanes beyond the chunk are zeros, and no block ever asks for them.
         scales[t] = v_load_some(row.scale + block, blocks);
         if (type == KZ_Q4_1) {
             const vint sum = _mm512_maskz_loadu_epi32(lanes_below(blocks), row.sum + block);
@@ -119,6 +123,7 @@ SIMD_INLINE void gather_scales(kz_type type, const kz_matmul *matmul, size_t tok
     }
 }
 
+// Two sets of tiles take turns, so that storing one product does not hold up the next one.
 // Multiplies block `block` of the chunk into products[odd]; tile numbers are part of the
 // instruction.
 #define MULTIPLY_BLOCK(sums, x_tile, weights, block, odd)                                       \
@@ -219,6 +224,8 @@ SIMD_INLINE void amx_group(kz_type type, const kz_matmul *matmul, size_t panel, 
 
 SIMD_INLINE void amx_matmul(kz_type type, kz_matmul_kernel rest, const kz_matmul *matmul,
                             size_t panel, size_t panel_end, size_t token, size_t token_end) {
+    // Some 68 KB of stack: products are given no scratch, and a tile reaches vector registers
+    // through memory only.
     _Alignas(64) amx_chunk chunk;
     const size_t whole_end = token + (token_end - token) / AMX_TOKENS * AMX_TOKENS;
     if (whole_end > token) {
@@ -235,6 +242,7 @@ SIMD_INLINE void amx_matmul(kz_type type, kz_matmul_kernel rest, const kz_matmul
         _tile_release();
     }
     if (whole_end < token_end) {
+        // Fewer than 16 tokens: a tile would multiply mostly padding.
         rest(matmul, panel, panel_end, whole_end, token_end);
     }
 }

@@ -30,6 +30,7 @@ static size_t bulk_rows(size_t head_dim) {
     return rows < BULK_ROWS ? rows : BULK_ROWS;
 }
 
+// The encoder's keys only: see the opening.
 // 16 rows of keys, transposed.
 SIMD_INLINE void pack_keys(kz_type type, const uint8_t *const rows[16], size_t head_dim,
                            float *out_panel) {
@@ -71,6 +72,7 @@ static size_t seen_end(const bulk_head *head, size_t token) {
     return head->positions == NULL ? head->everything : (size_t)head->positions[token] + 1;
 }
 
+// An encoder's token sees everything, from row 0 on.
 static size_t seen_first(const bulk_head *head, size_t token) {
     return head->positions == NULL ? 0 : first_seen(seen_end(head, token), head->window);
 }
@@ -106,6 +108,7 @@ SIMD_INLINE void bulk_sums(int panels, int tokens, const bulk_head *head, size_t
     float *out = (float *)(head->out + token * head->out_stride) + at;
     SIMD_UNROLL
     for (int t = 0; t < tokens; t++) {
+        // The output rows themselves hold the running sums: no second copy of [tokens][head_dim].
         const float *from = (const float *)((const char *)out + (size_t)t * head->out_stride);
         SIMD_UNROLL
         for (int p = 0; p < panels; p++) {
@@ -171,6 +174,8 @@ static void hide(const bulk_head *head, size_t token, size_t row, size_t columns
 // `tokens` tokens from `token` with rows [row, row + count); `running` is the first token's.
 SIMD_INLINE void bulk_tile(int tokens, const bulk_head *head, size_t token, size_t row,
                            size_t count, running_softmax *running, bulk_scratch *scratch) {
+    // What any of the tile's tokens sees. What one of them alone does not see is hidden from it
+    // below.
     size_t first = SIZE_MAX;
     size_t end = 0;
     for (int t = 0; t < tokens; t++) {
@@ -183,6 +188,8 @@ SIMD_INLINE void bulk_tile(int tokens, const bulk_head *head, size_t token, size
         return;
     }
     const size_t used = end - row < count ? end - row : count;
+    // Scores are made in groups of 16 rows. Those beyond `used` are of copies of the last row or
+    // of later rows: hidden from every token, and left out of the value sums.
     const size_t columns = (used + 15) / 16 * 16;
     const size_t key_floats = head->head_dim * 16;
     const size_t panel_floats = bulk_rows(head->head_dim) * 16;
@@ -193,6 +200,8 @@ SIMD_INLINE void bulk_tile(int tokens, const bulk_head *head, size_t token, size
         i = columns;
     }
     for (; i + 16 * SIMD_F32_PANELS <= columns; i += 16 * SIMD_F32_PANELS) {
+        // Scores of a token lie BULK_ROWS apart, so a pointer to column i is an array of such rows
+        // again.
         bulk_scores(SIMD_F32_PANELS, tokens, head, token, scratch->keys + i / 16 * key_floats,
                     (float(*)[BULK_ROWS])(scratch->scores[0] + i));
     }
@@ -224,6 +233,7 @@ static void bulk_chunk(const bulk_head *head, size_t token, size_t token_end, si
 #undef BULK_TILE
 }
 
+// Running sums begin at zero, in the output's own memory.
 static void bulk_begin(const bulk_head *head, size_t token, size_t token_end,
                        running_softmax *out_running) {
     for (size_t t = token; t < token_end; t++) {
@@ -261,6 +271,7 @@ SIMD_INLINE void pack_cache(kz_type type, const kz_attention *a, size_t kv_head,
         const size_t row = (size_t)rows[i < count ? i : count - 1];
         const size_t at = row * a->row_bytes + kv_head * a->head_bytes;
         for (size_t d = 0; d < a->head_dim; d += 16) {
+            // Converted to floats once for all tokens and all query heads of the run.
             v_store(out_scratch->keys + i * a->head_dim + d, kv_load(type, a->keys + at, d));
         }
         if (i < count) {
@@ -288,6 +299,8 @@ SIMD_INLINE void attend_run(kz_type type, const kz_attention *a, size_t kv_head,
         const bulk_head head = cache_head(a, kv_head * group + h);
         bulk_begin(&head, token, token_end, scratch->running + h * tokens);
     }
+    // CHUNK_ROWS from multiples of it, though the scratch holds more: maxima and sums then meet the
+    // rows in the groups that decoding meets them in, which makes them equal to the bit.
     for (size_t row = first / CHUNK_ROWS * CHUNK_ROWS; row < end; row += CHUNK_ROWS) {
         const size_t count = end - row < CHUNK_ROWS ? end - row : CHUNK_ROWS;
         pack_cache(type, a, kv_head, rows + row, count, scratch);
@@ -307,6 +320,8 @@ SIMD_INLINE void attend_bulk(kz_type type, attention_fallback exact, const kz_at
                              size_t kv_head, size_t token, size_t token_end, void *scratch) {
     const size_t group = a->heads / a->kv_heads;
     const bool is_fit = a->head_dim % 16 == 0 && a->head_dim <= BULK_HEAD_DIM && group <= 64;
+    // scratch->running holds BULK_STATES, one for each token and query head; groups of up to 64
+    // heads leave room for 64 tokens at least.
     const size_t most = is_fit ? BULK_STATES / group : SIZE_MAX;
     while (token < token_end) {
         size_t end = token + 1;
@@ -344,6 +359,8 @@ static void pack_tokens(const kz_attention_full *a, size_t head, size_t row, siz
     for (size_t i = 0; i < count; i += 16) {
         const uint8_t *keys[16];
         for (size_t j = 0; j < 16; j++) {
+            // Panels have 16 rows: the last row stands in for those that are missing, which stay
+            // hidden.
             const size_t at = row + (i + j < count ? i + j : count - 1);
             keys[j] = (const uint8_t *)a->k + at * a->k_stride + offset;
             if (i + j < count) {
@@ -376,6 +393,7 @@ void KZ_NAME(kz_attention_full)(const kz_attention_full *attention, size_t head,
     const size_t step = bulk_rows(a->head_dim);
     while (token < token_end) {
         const size_t left = token_end - token;
+        // One head at a time, so every state is a token's.
         const size_t end = token + (left < BULK_STATES ? left : BULK_STATES);
         bulk_begin(&one, token, end, bulk->running);
         for (size_t row = 0; row < a->tokens; row += step) {

@@ -41,6 +41,8 @@ _Static_assert(KZ_HEAD_GROUP_LIMIT * sizeof(running_softmax) <= KZ_KERNEL_SCRATC
 // Scores (already scaled, [count], a multiple of 16) become weights; returns the factor that brings
 // older sums to the new maximum.
 static float soften(running_softmax *running, float *scores, size_t count) {
+    // v_max gives its second operand where the first is NaN: a NaN score is passed over here, and
+    // its own weight carries it into the total.
     vfloat most = v_set(running->largest);
     for (size_t i = 0; i < count; i += 16) {
         most = v_max(v_load(scores + i), most);
@@ -71,6 +73,8 @@ static void find_rows(const kz_attention *attention, size_t kv_head, const int32
                       size_t hidden, size_t count, attention_chunk *out_chunk) {
     out_chunk->hidden = hidden;
     out_chunk->count = count;
+    // A score tile reads whole groups of rows. The last row again is safe to read and cheaper than
+    // a test; its scores become -inf.
     for (size_t i = 0; i < CHUNK_ROWS; i++) {
         const size_t row = (size_t)rows[i < count ? i : count - 1];
         const size_t at = row * attention->row_bytes + kv_head * attention->head_bytes;
@@ -88,7 +92,7 @@ SIMD_INLINE void score_tile(kz_type type, int queries, const float *q, size_t q_
                             size_t score_step, float *scores) {
     const int rows = 16 / queries;
     vfloat sums[16];
-    float lanes[16];
+    float lanes[16]; // [queries][rows]
     SIMD_UNROLL
     for (int i = 0; i < 16; i++) {
         sums[i] = v_zero();
@@ -147,6 +151,7 @@ SIMD_INLINE void value_tile(kz_type type, int heads, int vectors, const float *w
             held[h][v] = v_mul(old, v_set(factors[h]));
         }
     }
+    // Hidden rows are left out, not multiplied by 0: 0 x infinity would show.
     for (size_t i = chunk->hidden; i < chunk->count; i++) {
         SIMD_UNROLL
         for (int v = 0; v < vectors; v++) {
@@ -180,8 +185,8 @@ SIMD_INLINE void add_values(kz_type type, int heads, const float *weights, const
 // `heads` query heads over one chunk.
 SIMD_INLINE void attend_chunk(kz_type type, int heads, const float *q, size_t head_dim, float scale,
                               const attention_chunk *chunk, running_softmax *running, float *sums) {
-    float scores[4 * CHUNK_ROWS];
-    float factors[4];
+    float scores[4 * CHUNK_ROWS]; // [heads][CHUNK_ROWS]
+    float factors[4];             // [heads]
     score_chunk(type, heads, q, head_dim, scale, chunk, scores);
     for (int h = 0; h < heads; h++) {
         factors[h] = soften(&running[h], scores + h * CHUNK_ROWS, CHUNK_ROWS);
@@ -198,6 +203,7 @@ static size_t first_seen(size_t end, size_t window) {
     return window > 0 && end > window ? end - window : 0;
 }
 
+// A quotient, as in ref/attention.c: a product with the reciprocal rounds otherwise.
 static void divide(float *sums, size_t count, float total) {
     for (size_t i = 0; i < count; i += 16) {
         v_store(sums + i, v_div(v_load(sums + i), v_set(total)));
@@ -218,6 +224,8 @@ SIMD_INLINE void attend_token(kz_type type, const kz_attention *a, size_t kv_hea
     for (size_t h = 0; h < group; h++) {
         running[h] = (running_softmax){-INFINITY, 0.0f};
     }
+    // Chunks begin at multiples of CHUNK_ROWS whatever the window: a row is always in the same
+    // place of the same chunk, so decoding and prefill add in the same order.
     const size_t first_row = first_seen(end, a->window);
     for (size_t i = first_row / CHUNK_ROWS * CHUNK_ROWS; i < end; i += CHUNK_ROWS) {
         attention_chunk chunk;
@@ -273,6 +281,7 @@ void KZ_NAME(kz_softmax)(float *x, size_t count, float scale) {
     vfloat most = v_set(-INFINITY);
     vfloat total = v_zero();
     SIMD_FOR_LANES(i, n, count) {
+        // -inf where the row has ended, so that the padding is never the maximum.
         float lanes[16];
         v_store(lanes, v_set(-INFINITY));
         memcpy(lanes, x + i, n * sizeof *x);

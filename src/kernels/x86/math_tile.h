@@ -10,6 +10,8 @@
 // The variant's name of a kernel; the including file defines KZ_ISA.
 #define KZ_NAME(name) KZ_PASTE(name, KZ_ISA)
 
+// Loops over registers must unroll wholly: an array of vectors with a variable index would live in
+// memory.
 #ifdef __clang__
 #define SIMD_UNROLL _Pragma("unroll")
 #else
@@ -20,6 +22,8 @@
 // folded into the lower ones with Chebyshev's T7 (error 2e-9). ln 2 is taken off in two parts, the
 // first short enough for n times it to be exact. Beyond the clamps the result is 0 or infinity.
 SIMD_INLINE vfloat v_exp(vfloat x) {
+    // x stands second in both: of NaN and a number these operations give the second operand, so NaN
+    // passes the clamps.
     const vfloat clamped = v_min(v_set(89.0f), v_max(v_set(-104.0f), x));
     const vfloat n = v_round(v_mul(clamped, v_set(1.44269504f)));
     vfloat r = v_fma(n, v_set(-0.693359375f), clamped);

@@ -40,6 +40,8 @@ SIMD_INLINE void a8_dots(kz_type type, int panels, int tokens, const uint8_t *va
     const int8_t *q[SIMD_A8_TOKENS];
     SIMD_UNROLL
     for (int t = 0; t < tokens; t++) {
+        // Instructions that take unsigned weights have an offset to pay back. Q4_1's nibbles are
+        // unsigned by themselves; its minimum is added after scaling.
         const vint start = type == KZ_Q8_0   ? i_bytes_begin(x[t].sum[block])
                            : type == KZ_Q4_0 ? i_nibbles_begin(x[t].sum[block])
                                              : i_zero();
@@ -86,6 +88,7 @@ SIMD_INLINE void a8_block(kz_type type, int panels, int tokens, const uint8_t *r
             const vint dot = type == KZ_Q8_0   ? dots[p][t]
                              : type == KZ_Q4_0 ? i_nibbles_end(dots[p][t], -8 * sum)
                                                : i_nibbles_end(dots[p][t], 0);
+            // d * scale is rounded first, then fused: the order that all variants share.
             sums[p][t] = v_fma(v_from_ints(dot), v_mul(d, v_set(scale)), sums[p][t]);
             if (type == KZ_Q4_1) {
                 const vfloat m = v_load_f16(scales + (2 + half) * KZ_PANEL_ROWS);
@@ -99,6 +102,7 @@ SIMD_INLINE void a8_block(kz_type type, int panels, int tokens, const uint8_t *r
 SIMD_INLINE void a8_prefetch(kz_type type, const uint8_t *record) {
     SIMD_UNROLL
     for (size_t line = 0; line < a8_record_bytes(type); line += 64) {
+        // Beyond the last panel it asks for what is no weight: a prefetch never faults.
         _mm_prefetch((const char *)record + 4096 + line, _MM_HINT_T0);
     }
 }
@@ -141,6 +145,8 @@ SIMD_INLINE void a8_tile(kz_type type, int panels, int tokens, const kz_matmul *
 SIMD_INLINE void a8_some_tokens(kz_type type, const kz_matmul *matmul, size_t panel,
                                 size_t panel_end, size_t token, size_t token_end) {
 #define A8_TILE(panels, tokens) a8_tile(type, panels, tokens, matmul, panel, t)
+    // A single token is bound by memory: one panel after the other is read in order, and several at
+    // once would only be more streams.
     for (; token_end - token > 1 && panel_end - panel >= SIMD_A8_PANELS; panel += SIMD_A8_PANELS) {
         size_t t = token;
         TILE_TOKENS(A8_TILE, SIMD_A8_PANELS, SIMD_A8_TOKENS, t, token_end);

@@ -46,6 +46,7 @@ SIMD_INLINE void f32_step(kz_type type, int panels, int tokens, const float *con
 SIMD_INLINE void f32_steps(kz_type type, int panels, int tokens, const float *const rows[],
                            const char *weights, size_t panel_bytes, size_t count,
                            vfloat sums[][SIMD_F32_TOKENS]) {
+    // Two steps a turn, so that both halves of a bf16 pair come from one load.
     size_t k = 0;
     for (; k + 2 <= count; k += 2) {
         f32_step(type, panels, tokens, rows, weights, panel_bytes, k, sums);
@@ -60,6 +61,7 @@ SIMD_INLINE void f32_steps(kz_type type, int panels, int tokens, const float *co
 SIMD_INLINE void f32_stretches(kz_type type, int panels, int tokens, const float *const rows[],
                                const char *weights, size_t panel_bytes, size_t columns,
                                vfloat sums[][SIMD_F32_TOKENS]) {
+    // 16 more than a stretch: the copies must not lie 1 KB apart themselves.
     float copies[SIMD_F32_TOKENS][F32_STRETCH + 16];
     const float *copied[SIMD_F32_TOKENS];
     const size_t weight_bytes = type == KZ_F32 ? 4 : 2;

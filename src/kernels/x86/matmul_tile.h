@@ -1,14 +1,16 @@
 // matmul_tile.h: what the tiles of float and quantised weights share: sums to outputs, and the cut
 // of a call into register tiles.
 //
-// in: simd_*.h and math_tile.h included before. out: finish_panel and TILE_LOOP. The sum of an
+// in: simd_*.h and math_tile.h included before. out: finish_panel and TILE_TOKENS. The sum of an
 // output goes through the same operations in the same order in every tile, so no cut changes a bit.
 #include "kernels/variants.h"
 
+// Once a tile is seldom: inlined, the activations would be repeated in every tile's code.
 static __attribute__((noinline)) void finish_panel(const kz_matmul *matmul, size_t panel,
                                                    size_t token, vfloat sums) {
     const size_t row = panel * KZ_PANEL_ROWS;
     const size_t left = matmul->rows - row;
+    // The last panel's padding rows have sums too; there is no output for them.
     const size_t count = left < KZ_PANEL_ROWS ? left : KZ_PANEL_ROWS;
     float *out = (float *)((char *)matmul->out + token * matmul->out_stride) + row;
     if (matmul->bias != NULL) {

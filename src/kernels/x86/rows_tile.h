@@ -45,6 +45,7 @@ void KZ_NAME(kz_layer_norm)(const float *x, const float *weight, const float *bi
     }
     const vfloat factor = v_set(1.0f / sqrtf(v_sum(squares) / (float)columns + epsilon));
     SIMD_FOR_LANES(i, n, columns) {
+        // Centred before it is scaled: the one-step form x * f - mean * f cancels digits.
         const vfloat centred = v_mul(v_sub(v_load_some(x + i, n), v_set(mean)), factor);
         const vfloat scaled = v_fma(centred, v_load_some(weight + i, n), v_load_some(bias + i, n));
         v_store_some(out + i, scaled, n);
@@ -122,6 +123,7 @@ static void quantise_block(const float *x, int8_t *out_q, float *out_scale, int3
         *out_sum = 0;
         return;
     }
+    // |x| <= largest, so the product is at most 127 and a rounding: it fits a byte.
     const vint first = v_to_ints(v_mul(a, v_set(inverse)));
     const vint second = v_to_ints(v_mul(b, v_set(inverse)));
     v_store_i8(out_q, first);
@@ -140,6 +142,7 @@ void KZ_NAME(kz_quantise_a8)(const float *x, size_t columns, void *out_row) {
         quantise_block(x + b * KZ_BLOCK, q + b * KZ_BLOCK, &scale[b], &sum[b]);
     }
     if (whole * KZ_BLOCK < columns) {
+        // quantise_block reads 32 floats: a short block goes through a copy with zeros behind it.
         float last[KZ_BLOCK] = {0.0f};
         memcpy(last, x + whole * KZ_BLOCK, (columns - whole * KZ_BLOCK) * sizeof *x);
         quantise_block(last, q + whole * KZ_BLOCK, &scale[whole], &sum[whole]);
@@ -150,6 +153,7 @@ void KZ_NAME(kz_cache_write_f16)(const float *x, size_t heads, size_t head_dim, 
     const size_t count = heads * head_dim;
     uint16_t *row = out_row;
     SIMD_FOR_LANES(i, n, count) {
+        // The store is of 16 lanes always; only those of the row are copied out.
         uint16_t halves[16];
         v_store_f16(halves, v_load_some(x + i, n));
         memcpy(row + i, halves, n * sizeof *row);

@@ -61,6 +61,8 @@ SIMD_INLINE void v_store(float *to, vfloat a) {
     _mm256_storeu_ps(to + 8, a.high);
 }
 
+// Without masks of lanes the ends of rows go through a copy; whole vectors, by far the most, do
+// not.
 SIMD_INLINE vfloat v_load_some(const float *from, size_t count) {
     if (count == 16) {
         return v_load(from);
@@ -278,6 +280,7 @@ SIMD_INLINE vint i_bytes_load(const void *from) {
     return i_load(from);
 }
 
+// -128 stays -128 under abs, which the multiplication reads as the unsigned 128 that is meant.
 // The weights' signs move to the activations; 2 x 128 x 127 does not saturate 16 bits.
 SIMD_INLINE __m256i dot_signed(__m256i sums, __m256i weights, __m256i x) {
     const __m256i words =

@@ -39,6 +39,7 @@ SIMD_INLINE vfloat v_load(const float *from) {
     return _mm512_loadu_ps(from);
 }
 
+// Lanes that are masked out are not read: nothing beyond an array can fault.
 SIMD_INLINE vfloat v_load_some(const float *from, size_t count) {
     return _mm512_maskz_loadu_ps(lanes_below(count), from);
 }
@@ -65,6 +66,7 @@ SIMD_INLINE vfloat v_load_i8(const int8_t *from) {
         _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)from)));
 }
 
+// The conversion keeps the low byte: the values fit one.
 SIMD_INLINE void v_store_i8(int8_t *to, vint a) {
     _mm_storeu_si128((__m128i *)(void *)to, _mm512_cvtepi32_epi8(a));
 }
