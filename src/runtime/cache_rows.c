@@ -15,6 +15,8 @@ struct kz_cache_rows {
     uint32_t free_count;
 };
 
+// A failure leaves what was taken so far to kz_cache_rows_destroy; kz_alloc gives zeros, so every
+// sequence starts empty.
 static kazeia_status allocate_tables(kz_cache_rows *rows) {
     const kazeia_allocator *memory = &rows->allocator;
     size_t cells = 0;
@@ -55,6 +57,7 @@ kazeia_status kz_cache_rows_create(uint32_t row_count, uint32_t sequences, uint3
 
 uint64_t kz_cache_rows_bytes(uint32_t row_count, uint32_t sequences, uint32_t context) {
     const uint64_t columns = (uint64_t)context + 1; // the table's and the length
+    // Half of the range is left for the other sums, which are products of 32-bit numbers.
     if (columns > UINT64_MAX / 8 / ((uint64_t)sequences + 1)) {
         return UINT64_MAX;
     }
@@ -88,6 +91,8 @@ uint32_t kz_cache_rows_free(const kz_cache_rows *rows) {
 
 kazeia_status kz_cache_rows_extend(kz_cache_rows *rows, uint32_t sequence, uint32_t count) {
     const uint32_t length = rows->lengths[sequence];
+    // Both refusals come before anything is taken. A length never passes the context, so the
+    // difference does not wrap.
     if (count > rows->context - length) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "context: %u tokens do not fit: %u of %u are in use",
                        count, length, rows->context);
@@ -100,6 +105,7 @@ kazeia_status kz_cache_rows_extend(kz_cache_rows *rows, uint32_t sequence, uint3
     for (uint32_t i = 0; i < count; i++) {
         const int32_t row = rows->free_rows[--rows->free_count];
         table[length + i] = row;
+        // A free row belongs to nobody: taking it is its first use.
         rows->uses[row] = 1;
     }
     rows->lengths[sequence] = length + count;
@@ -112,6 +118,7 @@ void kz_cache_rows_trim(kz_cache_rows *rows, uint32_t sequence, uint32_t length)
     while (rows->lengths[sequence] > length) {
         const uint32_t position = --rows->lengths[sequence];
         const int32_t row = table[position];
+        // A call compares the whole table with the states' rows, also entries that no token sees.
         table[position] = 0;
         if (--rows->uses[row] == 0) {
             rows->free_rows[rows->free_count++] = row;
@@ -128,6 +135,7 @@ void kz_cache_rows_fork(kz_cache_rows *rows, uint32_t source, uint32_t target, u
     const uint32_t count = length < available ? length : available;
     const int32_t *from = rows->table + (size_t)source * rows->context;
     int32_t *to = rows->table + (size_t)target * rows->context;
+    // Counted before the target lets go of its own rows: they may be the same ones.
     for (uint32_t i = 0; i < count; i++) {
         rows->uses[from[i]]++;
     }

@@ -9,6 +9,7 @@
 
 #include "runtime/execute.h"
 
+// Where a method's values lie for the symbols of its last call.
 typedef struct method_table {
     kz_operand *operands; // [value_count]
     uint32_t symbols[KZ_SYMBOL_LIMIT];
@@ -38,6 +39,7 @@ static uint64_t aligned(uint64_t bytes) {
 
 // Adds up sizes; a sum that would overflow sticks at UINT64_MAX.
 static void grow(uint64_t *total, uint64_t count, uint64_t bytes_each) {
+    // A quarter of the range, so that adding up the parts of a plan cannot wrap either.
     const uint64_t ceiling = UINT64_MAX / 4;
     if (bytes_each && count > ceiling / bytes_each) {
         *total = UINT64_MAX;
@@ -52,6 +54,9 @@ typedef struct rotation_need {
     uint64_t tokens, half;
 } rotation_need;
 
+// ROPEs with one inv_freq tensor rotate equally many dimensions (its length is rotary / 2), so only
+// the number of tokens differs. `needs` has a place for each tensor that kz_check_description lets
+// pass.
 static void note_rotation(const kz_method *method, const kz_instruction *instruction,
                           rotation_need *needs, size_t *count) {
     uint32_t maxima[KZ_SYMBOL_LIMIT] = {0};
@@ -107,6 +112,8 @@ kz_memory_plan kz_context_plan(const kz_program *program) {
         plan.weights += description->contexts[i].bytes;
     }
     for (size_t i = 0; i < description->method_count; i++) {
+        // Calls of a context follow one another and leave nothing in the arena: one serves all
+        // methods.
         const uint64_t bytes = aligned(description->methods[i].arena_bytes);
         plan.arena = bytes > plan.arena ? bytes : plan.arena;
     }
@@ -119,6 +126,7 @@ kz_memory_plan kz_context_plan(const kz_program *program) {
 }
 
 // Hands out pieces of the context's one allocation.
+// The plan counts the same pieces with the same rounding: the cursor ends within the memory.
 static void *take(uint8_t **cursor, uint64_t bytes) {
     void *piece = *cursor;
     *cursor += aligned(bytes);
@@ -143,7 +151,7 @@ static void lay_out(kz_context *context, const kz_memory_plan *plan) {
     context->rotation_count = find_rotations(description, needs);
     for (size_t i = 0; i < context->rotation_count; i++) {
         const size_t count = (size_t)(needs[i].tokens * needs[i].half);
-        float *table = take(&cursor, 2 * count * sizeof(float));
+        float *table = take(&cursor, 2 * count * sizeof(float)); // [2][tokens][half]
         context->rotations[i] = (kz_rotation){.tensor = needs[i].tensor,
                                               .half = (size_t)needs[i].half,
                                               .cosine = table,
@@ -179,6 +187,7 @@ kazeia_status kz_context_create(kz_program *program, kz_pool *pool, kz_priority 
     kz_context *context = NULL;
     KZ_TRY(kz_alloc(&memory, 1, sizeof *context, "session", (void **)&context));
     context->allocator = memory;
+    // From here on destroying the context releases the program, on failure too.
     context->program = kz_program_retain(program);
     context->pool = pool;
     context->priority = priority;
@@ -191,6 +200,7 @@ kazeia_status kz_context_create(kz_program *program, kz_pool *pool, kz_priority 
         kz_context_destroy(context);
         return status;
     }
+    // The memory came as zeros, and so do the states begin.
     lay_out(context, &plan);
     *out_context = context;
     return KAZEIA_OK;
@@ -214,6 +224,7 @@ void *kz_context_state(kz_context *context, uint32_t state) {
     return context->states[state];
 }
 
+// The flag guards no other data: that it is seen soon is all that is needed of it.
 void kz_context_cancel(kz_context *context) {
     atomic_store(&context->is_cancelled, true);
 }
@@ -234,6 +245,7 @@ static void resolve_stored(kz_context *context, const kz_value *value, kz_operan
         operand->type = tensor->type;
         operand->rows = tensor->rank == 1 ? 1 : (size_t)tensor->dims[0];
         operand->columns = (size_t)(tensor->rank == 1 ? tensor->dims[0] : tensor->dims[1]);
+        // Of the row form. A tiled weight has no rows in memory: its kernels reckon in panels.
         operand->stride = operand->columns * kz_type_block_bytes(tensor->type) /
                           kz_type_block_elements(tensor->type);
         // Weights are never written; the table has one pointer type for all values.
@@ -255,6 +267,7 @@ static void resolve_value(kz_context *context, const kz_method *method, const ui
         resolve_stored(context, value, operand);
         return;
     }
+    // Within the sizes that were checked at the maxima: check_symbols has compared the symbols.
     const size_t first = (size_t)kz_dim_value(&value->dims[0], symbols, method->symbol_count);
     const size_t second =
         value->rank > 1 ? (size_t)kz_dim_value(&value->dims[1], symbols, method->symbol_count) : 1;
@@ -262,6 +275,7 @@ static void resolve_value(kz_context *context, const kz_method *method, const ui
     operand->rows = first;
     operand->columns = second;
     operand->stride = (size_t)kz_value_row_bytes(value->type, second);
+    // Inputs and outputs lie where the caller says in each call: bind sets them.
     if (value->kind == KZ_VALUE_ARENA) {
         operand->bytes = context->arena + value->offset;
     }
@@ -287,6 +301,7 @@ static void resolve_method(kz_context *context, uint32_t index, const uint32_t *
 }
 
 // Views follow their parents, whose place may be the caller's and so change with every call.
+// A view's parent is never a view (check_values.c), so one pass in any order does.
 static void place_views(const kz_method *method, method_table *table) {
     for (uint32_t i = 0; i < method->value_count; i++) {
         const kz_value *value = &method->values[i];
@@ -298,6 +313,8 @@ static void place_views(const kz_method *method, method_table *table) {
     }
 }
 
+// Ids, positions and row numbers index weights and states without a further check, so every element
+// is compared, in every call. A table of rows is small beside a forward pass.
 static kazeia_status check_integers(const kz_method *method, const kz_value *value,
                                     const kz_operand *operand) {
     const int32_t *elements = operand->bytes;
@@ -348,10 +365,13 @@ static kazeia_status execute(kz_context *context, const kz_method *method,
                     .cancel = &context->is_cancelled,
                     .rotations = context->rotations,
                     .rotation_count = context->rotation_count};
+    // The caller may have put other positions where the last call's were: its tables are stale.
     for (size_t i = 0; i < context->rotation_count; i++) {
         context->rotations[i].positions = NULL;
     }
     for (uint32_t i = 0; i < method->instruction_count; i++) {
+        // The pool asks before each chunk as well: one instruction of a long prefill can take
+        // longer than a caller waits.
         if (kz_context_is_cancelled(context)) {
             return kz_fail(KAZEIA_CANCELLED, "%s: stopped", method->name);
         }
@@ -364,6 +384,8 @@ static kazeia_status execute(kz_context *context, const kz_method *method,
         }
         kz_op_function_find(instruction->op)(&call, instruction, operands);
     }
+    // A cancel during the last instruction may have dropped some of its chunks: the outputs are
+    // then not whole.
     return kz_context_is_cancelled(context) ? kz_fail(KAZEIA_CANCELLED, "%s: stopped", method->name)
                                             : KAZEIA_OK;
 }
@@ -372,6 +394,7 @@ kazeia_status kz_context_run(kz_context *context, uint32_t method_index, const u
                              const void *const *inputs, void *const *outputs) {
     const kz_method *method = &kz_program_describe(context->program)->methods[method_index];
     method_table *table = &context->methods[method_index];
+    // First of all: shapes are sound for symbols up to their maxima only.
     KZ_TRY(check_symbols(method, symbols));
     resolve_method(context, method_index, symbols);
     KZ_TRY(bind(method, table, inputs, outputs));

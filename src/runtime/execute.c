@@ -20,6 +20,7 @@ static const kz_op_function op_functions[] = {
     [KZ_OP_GATE] = kz_op_gate,
 };
 
+// The op is one of ops.def: kz_check_description has refused every other.
 kz_op_function kz_op_function_find(kz_op op) {
     return op_functions[op];
 }

@@ -14,6 +14,7 @@ struct kz_program {
     atomic_uint reference_count;
 };
 
+// *out_program is whole before the file is opened: on failure releasing it frees what there is.
 static kazeia_status create_program(const kazeia_allocator *allocator, kz_program **out_program) {
     const kazeia_allocator memory = kz_allocator_or_default(allocator);
     KZ_TRY(kz_alloc(&memory, 1, sizeof(kz_program), "program", (void **)out_program));
@@ -49,6 +50,8 @@ kazeia_status kz_program_open_memory(const uint8_t *bytes, size_t count,
     return KAZEIA_OK;
 }
 
+// Sequentially consistent, as releasing is: whoever sees the count fall to zero also sees all that
+// others did with the program. It happens once a session.
 kz_program *kz_program_retain(kz_program *program) {
     atomic_fetch_add(&program->reference_count, 1);
     return program;
@@ -78,6 +81,8 @@ const void *kz_program_tensor(const kz_program *program, uint32_t index) {
     return kz_program_file_tensor(program->file, &description->tensors[index]);
 }
 
+// A key of another type counts as absent: a number that became a string is no default to guess
+// from.
 static const kz_metadata *find_typed(const kz_program *program, const char *key,
                                      kz_metadata_type type) {
     const kz_metadata *entry = kz_metadata_find(kz_program_describe(program), key);
@@ -150,6 +155,8 @@ kazeia_status kz_program_require_method(const kz_program *program, const char *n
     for (size_t i = 0; i < description->method_count && used < sizeof found; i++) {
         const int wrote = snprintf(found + used, sizeof found - used, "%s%s", i ? ", " : "",
                                    description->methods[i].name);
+        // snprintf gives the length it wanted: past the end the loop stops, and the list is cut
+        // short.
         used += wrote > 0 ? (size_t)wrote : 0;
     }
     return kz_fail(KAZEIA_UNSUPPORTED, "program: it has no method '%s'; its methods are: %s", name,

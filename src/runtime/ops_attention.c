@@ -5,6 +5,7 @@
 
 #include "runtime/execute.h"
 
+// A few tokens must still spread over all threads: each token and kv head is a chunk.
 #define EXACT_TOKENS_PER_CHUNK 1
 #define BULK_TOKENS_PER_CHUNK 128 // query rows that share one packing of keys and values
 #define FULL_TOKENS_PER_CHUNK 384
@@ -16,6 +17,8 @@ static void fill_rotation(kz_rotation *rotation, const float *inv_freq, const in
                           size_t tokens) {
     for (size_t t = 0; t < tokens; t++) {
         for (size_t i = 0; i < rotation->half; i++) {
+            // The angle is a float product, as in the reference implementations: double would
+            // differ from them at large positions.
             const float angle = (float)positions[t] * inv_freq[i];
             rotation->cosine[t * rotation->half + i] = cosf(angle);
             rotation->sine[t * rotation->half + i] = sinf(angle);
@@ -27,6 +30,7 @@ static void fill_rotation(kz_rotation *rotation, const float *inv_freq, const in
 // All layers of a call share the positions, so cosines and sines are computed once a call.
 static kz_rotation *rotation_for(kz_call *call, uint32_t tensor) {
     size_t i = 0;
+    // Ends: see note_rotation in context.c.
     while (call->rotations[i].tensor != tensor) {
         i++; // the context made one for every inv_freq of the program
     }
@@ -57,6 +61,8 @@ void kz_op_rope(kz_call *call, const kz_instruction *instruction, kz_operand *co
     const kz_operand *positions = operands[1];
     const kz_operand *inv_freq = operands[2];
     kz_rotation *rotation = rotation_for(call, inv_freq->tensor_index);
+    // All layers name the same input, so its address tells whether the tables are filled. Positions
+    // have an element for each row of x (check_ops_cache.c).
     if (rotation->positions != positions->bytes) {
         fill_rotation(rotation, inv_freq->bytes, positions->bytes, operands[0]->rows);
     }
@@ -77,6 +83,8 @@ typedef struct write_job {
     kz_cache_write_kernel kernel;
 } write_job;
 
+// Rows of a call go to different cache rows as long as no sequence has a position twice: threads
+// may write them in any order.
 static void write_rows(void *context, size_t row, size_t row_end, void *scratch) {
     (void)scratch;
     const write_job *job = context;
@@ -149,6 +157,7 @@ static kz_attention_kernel attention_kernel(const kz_kernels *kernels, kz_type t
 void kz_op_attention(kz_call *call, const kz_instruction *instruction,
                      kz_operand *const *operands) {
     const kz_operand *q = operands[0], *keys = operands[1], *table = operands[3];
+    // By the call's tokens alone: threads or load may not change which sums are made.
     const bool is_bulk = q->rows > KZ_EXACT_TOKENS;
     attention_job job = {
         .attention = {.q = q->bytes,

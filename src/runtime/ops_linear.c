@@ -42,6 +42,8 @@ static void run_linear(void *context, size_t chunk, size_t chunk_end, void *scra
     size_t panel = chunk * job->panels_per_chunk;
     size_t panel_end = chunk_end * job->panels_per_chunk;
     panel_end = panel_end < job->panel_count ? panel_end : job->panel_count;
+    // All tokens in one chunk: the kernel keeps as many of them in the cache as its blocking wants,
+    // while the chunk's weights are read once.
     job->kernel(&job->matmul, panel, panel_end, 0, job->token_count);
 }
 
@@ -50,6 +52,7 @@ static size_t choose_panels_per_chunk(const kz_call *call, size_t panels, bool i
         return BULK_PANELS;
     }
     const size_t chunks = kz_pool_thread_count(call->pool) * (size_t)CHUNKS_PER_THREAD;
+    // At least one: a weight has rows (check_tables.c).
     return (panels + chunks - 1) / chunks;
 }
 
@@ -59,6 +62,7 @@ void kz_op_linear(kz_call *call, const kz_instruction *instruction, kz_operand *
     const kz_operand *bias = operands[2];
     const kz_operand *residual = operands[3];
     const kz_operand *out = operands[4];
+    // A symbol may be 0: there is nothing to read or write.
     if (x->rows == 0) {
         return;
     }

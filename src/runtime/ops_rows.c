@@ -35,6 +35,7 @@ static void make_rows(void *context, size_t row, size_t row_end, void *scratch) 
     for (; row < row_end; row++) {
         uint8_t *out = (uint8_t *)job->out->bytes + row * job->out->stride;
         if (job->out->type == KZ_A8) {
+            // KZ_COLUMN_LIMIT keeps the row within the thread's scratch.
             job->make(job, row, scratch);
             job->kernels->quantise_a8(scratch, job->out->columns, out);
         } else {
@@ -49,6 +50,8 @@ static void run_rows(kz_call *call, row_job *job) {
     kz_call_run(call, make_rows, job, job->out->rows, ROW_GRAIN_ELEMENTS / columns + 1);
 }
 
+// The id is below the table's rows: check_embed compares the input's limit with them, and the call
+// its elements with the limit.
 static void make_embedding(const row_job *job, size_t row, float *out) {
     const int32_t token = ((const int32_t *)job->a->bytes)[row];
     job->embed(job->b->bytes, job->b->columns, (size_t)token, job->instruction->floats[0], out);
@@ -81,6 +84,7 @@ void kz_op_embed(kz_call *call, const kz_instruction *instruction, kz_operand *c
     run_rows(call, &job);
 }
 
+// b may be a weight in rows: positions that are added, one row a token.
 static void make_sum(const row_job *job, size_t row, float *out) {
     job->kernels->add(row_of(job->a, row), row_of(job->b, row), job->out->columns, out);
 }
@@ -183,6 +187,7 @@ void kz_op_activate(kz_call *call, const kz_instruction *instruction, kz_operand
     run_rows(call, &job);
 }
 
+// A row of x is gate | up, the halves of one joined product.
 static void make_gate(const row_job *job, size_t row, float *out) {
     const float *gate = row_of(job->a, row);
     job->gate(gate, gate + job->out->columns, job->out->columns, out);
@@ -205,6 +210,7 @@ static void make_unfolded(const row_job *job, size_t row, float *out) {
     const size_t channels = job->a->columns;
     for (size_t j = 0; j < kernel; j++) {
         const size_t place = row * stride + j;
+        // Places count from the first padding row, so that they never go below zero.
         if (place < padding || place - padding >= job->a->rows) {
             memset(out + j * channels, 0, channels * sizeof *out);
         } else {

@@ -51,6 +51,8 @@ struct kz_pool {
     atomic_bool is_closing;
 };
 
+// Relaxed is enough here: whoever is inside the job saw its fields when it entered, and which
+// thread takes a chunk does not matter. The counter passes the end by a grain a thread at most.
 static void work_on_chunks(kz_pool *pool, void *scratch) {
     for (;;) {
         if (pool->cancel && atomic_load_explicit(pool->cancel, memory_order_relaxed)) {
@@ -67,6 +69,8 @@ static void work_on_chunks(kz_pool *pool, void *scratch) {
     }
 }
 
+// The number keeps a worker out of the job it has just left, whose chunks are all taken. Entering
+// acquires what post_job released: the job's fields.
 // Joins the job if it is open and has another number than *last_state's.
 static bool try_enter(kz_pool *pool, uint64_t *last_state) {
     uint64_t state = atomic_load_explicit(&pool->state, memory_order_acquire);
@@ -89,6 +93,7 @@ static bool has_new_job(kz_pool *pool, uint64_t last_state) {
 static void sleep_until_job(kz_pool *pool, uint64_t last_state) {
     kz_mutex_lock(&pool->sleep_lock);
     atomic_fetch_add(&pool->sleeper_count, 1);
+    // Looked at under the lock that post_job signals under: no signal falls between look and wait.
     while (!has_new_job(pool, last_state) && !atomic_load(&pool->is_closing)) {
         kz_condition_wait(&pool->job_posted, &pool->sleep_lock);
     }
@@ -113,10 +118,13 @@ static void run_worker(void *context) {
             continue;
         }
         work_on_chunks(pool, worker->scratch);
+        // Releases what this worker wrote to the caller, whose end_job acquires the count.
         atomic_fetch_sub_explicit(&pool->state, 1, memory_order_release);
     }
 }
 
+// A turn is one instruction long, so the highest priority waits for that and no more. Lower ones
+// wait for as long as higher ones keep coming: the voice is never idle for them.
 static void take_turn(kz_pool *pool, kz_priority priority) {
     kz_mutex_lock(&pool->turn_lock);
     pool->waiting[priority]++;
@@ -143,6 +151,7 @@ static void give_turn(kz_pool *pool) {
         has_waiters = has_waiters || pool->waiting[priority] > 0;
     }
     if (has_waiters) {
+        // All of them: only a waiter itself can tell whether it is outranked.
         kz_condition_signal_all(&pool->turn_changed);
     }
     kz_mutex_unlock(&pool->turn_lock);
@@ -150,6 +159,8 @@ static void give_turn(kz_pool *pool) {
 
 static void post_job(kz_pool *pool) {
     atomic_store_explicit(&pool->next_chunk, 0, memory_order_relaxed);
+    // The number wraps after 2^32 jobs. A worker that slept through exactly so many would miss one:
+    // the others do its share.
     const uint64_t number = (atomic_load(&pool->state) & ~(STATE_NUMBER_STEP - 1));
     // Sequentially consistent with the sleeper count: either the worker sees the job before it
     // sleeps, or we see the sleeper and wake it.
@@ -161,6 +172,7 @@ static void post_job(kz_pool *pool) {
     }
 }
 
+// After it nobody reads the job, which may lie on the caller's stack.
 // Closes the job to newcomers and waits for those inside.
 static void end_job(kz_pool *pool) {
     atomic_fetch_and_explicit(&pool->state, ~STATE_OPEN, memory_order_acq_rel);
@@ -176,6 +188,8 @@ static void end_job(kz_pool *pool) {
 
 void kz_pool_run(kz_pool *pool, kz_priority priority, const atomic_bool *cancel,
                  kz_chunk_function function, void *job, size_t chunk_count, size_t grain) {
+    // With the turn comes an idle pool: end_job of the last job saw the last worker out, so the
+    // fields may change without a lock.
     take_turn(pool, priority);
     pool->function = function;
     pool->job = job;
@@ -183,6 +197,7 @@ void kz_pool_run(kz_pool *pool, kz_priority priority, const atomic_bool *cancel,
     pool->chunk_count = chunk_count;
     pool->grain = grain ? grain : 1;
     void *scratch = (uint8_t *)pool->scratch + (pool->thread_count - 1) * KZ_KERNEL_SCRATCH_BYTES;
+    // One grain of work is done before a worker would be awake.
     if (pool->thread_count == 1 || chunk_count <= pool->grain) {
         atomic_store_explicit(&pool->next_chunk, 0, memory_order_relaxed);
         work_on_chunks(pool, scratch);
@@ -217,6 +232,7 @@ static kazeia_status init_locks(kz_pool *pool) {
     return status;
 }
 
+// A failure leaves the rest unstarted: kz_thread_join passes over those.
 static kazeia_status start_workers(kz_pool *pool) {
     for (uint32_t i = 0; i + 1 < pool->thread_count; i++) {
         pool_worker *worker = &pool->workers[i];
@@ -230,6 +246,7 @@ static kazeia_status start_workers(kz_pool *pool) {
 static kazeia_status fill_pool(kz_pool *pool) {
     kz_cpu_level level;
     KZ_TRY(kz_kernels_choose_level(&level));
+    // Before any thread starts: workers read the table without a lock.
     kz_kernels_select(level, &pool->kernels);
     KZ_TRY(init_locks(pool));
     pool->has_locks = true;
@@ -248,6 +265,7 @@ kazeia_status kz_pool_create(uint32_t thread_count, const kazeia_allocator *allo
     }
     const kazeia_allocator memory = kz_allocator_or_default(allocator);
     kz_pool *pool = NULL;
+    // Aligned, so that the two busy atomics have a cache line each.
     KZ_TRY(kz_alloc_aligned(&memory, sizeof *pool, 64, "thread pool", (void **)&pool));
     pool->allocator = memory;
     pool->thread_count = thread_count ? thread_count : kz_thread_core_count();
@@ -267,6 +285,7 @@ void kz_pool_destroy(kz_pool *pool) {
     if (!pool) {
         return;
     }
+    // Workers exist only once locks and scratch do: see fill_pool.
     if (pool->workers) {
         atomic_store(&pool->is_closing, true);
         kz_mutex_lock(&pool->sleep_lock);
