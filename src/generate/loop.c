@@ -26,10 +26,12 @@ static kazeia_status choose(kz_loop *loop, int32_t *out_token) {
     if (loop->processor.process) {
         loop->processor.process(loop->processor.context, loop->step, logits, vocabulary);
     }
+    // Last, so that no processor can raise a token that the grammar forbids.
     if (loop->mask) {
         apply_mask(loop->mask, logits, vocabulary);
     }
     KZ_TRY(kz_sampler_pick(loop->sampler, logits, out_token));
+    // The probability among what processor and mask left: what the choice was made of.
     if (loop->has_log_probability) {
         loop->log_probability = kz_logits_log_probability(logits, vocabulary, *out_token);
     }
@@ -39,6 +41,7 @@ static kazeia_status choose(kz_loop *loop, int32_t *out_token) {
 kazeia_status kz_loop_next(kz_loop *loop, int32_t *out_token, kz_stop_action *out_action) {
     if (loop->has_pending) {
         KZ_TRY(kz_session_extend(loop->session, loop->sequence, &loop->pending, 1));
+        // Only once it is computed: after a cancelled call the token is still to come.
         loop->has_pending = false;
     }
     int32_t token = 0;
@@ -46,6 +49,7 @@ kazeia_status kz_loop_next(kz_loop *loop, int32_t *out_token, kz_stop_action *ou
     loop->step++;
     const kz_stop_action action =
         loop->stop.judge ? loop->stop.judge(loop->stop.context, token) : KZ_STOP_CONTINUE;
+    // A token that ends the reply is not part of it: computing it would be of no use.
     if (action != KZ_STOP_END) {
         loop->pending = token;
         loop->has_pending = true;

@@ -50,6 +50,7 @@ kazeia_status kz_sampler_create(const kz_sampling *sampling, uint32_t vocabulary
     sampler->sampling = *sampling;
     sampler->vocabulary = vocabulary;
     kz_sampler_reset(sampler);
+    // Greedy choice keeps no candidates: 150,000 of them would be 2.4 MB for nothing.
     const size_t needed = sampling->temperature > 0.0f ? vocabulary : 0;
     const kazeia_status status = kz_alloc(&memory, needed, sizeof *sampler->candidates,
                                           "candidates", (void **)&sampler->candidates);
@@ -77,6 +78,7 @@ void kz_sampler_reset(kz_sampler *sampler) {
 int32_t kz_logits_best(const float *logits, size_t count) {
     int32_t best = -1;
     for (size_t i = 0; i < count; i++) {
+        // False for NaN too. Strictly greater keeps the lowest id among equals.
         if (logits[i] > -INFINITY && (best < 0 || logits[i] > logits[best])) {
             best = (int32_t)i;
         }
@@ -89,6 +91,7 @@ int32_t kz_logits_best(const float *logits, size_t count) {
 static inline float exponential(float x) {
     const float clamped = x > -87.0f ? x : -87.0f;
     const float scaled = clamped * 1.44269504f; // log2 e
+    // Truncation goes towards zero: for numbers <= 0 this rounds to the nearest.
     const int32_t whole = (int32_t)(scaled - 0.5f);
     const float part = scaled - (float)whole; // in [-0.5, 0.5]
     // Taylor's series of 2^part.
@@ -103,6 +106,8 @@ static inline float exponential(float x) {
     return x > -87.0f ? result : 0.0f;
 }
 
+// Lanes are summed in one fixed order, whatever the vector width: the same logits give the same
+// probability on every machine.
 static float sum_exponentials(const float *logits, size_t count, float largest) {
     float lanes[SUM_LANES] = {0.0f};
     size_t i = 0;
@@ -149,6 +154,7 @@ double kz_logits_log_probability(const float *logits, size_t count, int32_t toke
 
 // --- Sorting ------------------------------------------------------------------------------------
 
+// Equal scores are ordered by id, so the order in which a heap happens to hold them does not show.
 static bool is_better(const kz_candidate *a, const kz_candidate *b) {
     return a->score > b->score || (a->score == b->score && a->token < b->token);
 }
@@ -192,6 +198,7 @@ static void read_logits(kz_sampler *sampler, const float *logits) {
     sampler->count = 0;
     for (uint32_t i = 0; i < sampler->vocabulary; i++) {
         const float score = logits[i] / sampler->sampling.temperature;
+        // Not for NaN either: such a token cannot be drawn.
         if (score > -INFINITY) {
             sampler->candidates[sampler->count++] =
                 (kz_candidate){.token = (int32_t)i, .score = score};
@@ -230,6 +237,7 @@ static size_t keep_top_k(kz_sampler *sampler) {
         return 0;
     }
     make_heap(sampler);
+    // The heap gives scores in falling order: after k of them the last one is the border.
     float border = INFINITY;
     for (uint32_t i = 0; i < k; i++) {
         border = take_best(sampler)->score;
@@ -247,6 +255,8 @@ static size_t keep_top_p(kz_sampler *sampler, size_t first) {
         return first;
     }
     double held = 0.0;
+    // Top-k was off: candidates come off the heap until they hold enough. After top-k they are
+    // sorted already, the best last.
     if (first == 0) { // not sorted yet
         make_heap(sampler);
         while (sampler->heap_count > 0 && held < limit) {
@@ -270,6 +280,7 @@ static size_t keep_min_p(kz_sampler *sampler, size_t first) {
     }
     const double threshold = best * (double)sampler->sampling.min_p;
     size_t kept = sampler->count;
+    // Downwards: what is swapped into place i was looked at before, and refused.
     for (size_t i = sampler->count; i-- > first;) {
         if (sampler->candidates[i].probability >= threshold) {
             const kz_candidate candidate = sampler->candidates[i];
@@ -291,6 +302,7 @@ kazeia_status kz_sampler_candidates(kz_sampler *sampler, const float *logits,
     if (sampler->count == 0) {
         return fail_without_number();
     }
+    // The best candidate passes every filter, so its score stays the reference of all three.
     const float best = best_score(sampler, 0);
     size_t first = keep_top_k(sampler);
     normalise(sampler, first, best);
@@ -315,6 +327,7 @@ kazeia_status kz_sampler_pick(kz_sampler *sampler, const float *logits, int32_t 
     const kz_candidate *candidates = NULL;
     size_t count = 0;
     KZ_TRY(kz_sampler_candidates(sampler, logits, &candidates, &count));
+    // The last candidate takes what rounding leaves of the probabilities' sum.
     double left = kz_random_unit(&sampler->random);
     size_t chosen = 0;
     while (chosen + 1 < count && left >= candidates[chosen].probability) {

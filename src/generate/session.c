@@ -73,6 +73,8 @@ kazeia_status kz_session_plan(kz_program *program, const kz_session_settings *se
 static void lay_out(kz_session *session) {
     const kz_session_shape *shape = &session->shape;
     uint8_t *cursor = session->memory;
+    // By role, so the row table's and the callers' tables' columns stay unused: a page or two, for
+    // plain indexing.
     for (uint32_t i = 0; i < KZ_SESSION_INPUT_LIMIT; i++) {
         session->columns[i] = (int32_t *)(void *)cursor;
         cursor += column_bytes(shape);
@@ -84,6 +86,7 @@ static void lay_out(kz_session *session) {
     session->logits = (float *)(void *)cursor;
 }
 
+// Once for all calls: the addresses last as long as the session, only their content changes.
 static void bind_inputs(kz_session *session, const kz_session_forward *forward,
                         const kz_session_settings *settings, const void **inputs) {
     for (uint32_t i = 0; i < forward->input_count; i++) {
@@ -98,6 +101,8 @@ static void bind_inputs(kz_session *session, const kz_session_forward *forward,
     }
 }
 
+// The context is made without a limit of its own: check_limit has compared the whole, of which it
+// is a part. A failure leaves the parts to kz_session_destroy.
 static kazeia_status fill_session(kz_session *session, kz_program *program, kz_pool *pool,
                                   const kz_session_settings *settings) {
     const kz_session_shape *shape = &session->shape;
@@ -116,7 +121,8 @@ static kazeia_status fill_session(kz_session *session, kz_program *program, kz_p
 }
 
 static kazeia_status check_limit(const kz_memory_plan *plan, uint64_t limit) {
-    // Each part is below a quarter of the number range: see kz_context_plan and the shape's limits.
+    // Each part is below a quarter of the number range (kz_context_plan, the shape's limits), but
+    // for states that overflow: kz_context_create refuses those, limit or not.
     const uint64_t bytes = plan->arena + plan->states + plan->work;
     if (limit && bytes > limit) {
         return kz_fail(KAZEIA_OUT_OF_MEMORY,
@@ -192,6 +198,7 @@ void kz_session_set_input(kz_session *session, size_t input, uint32_t sequence, 
 }
 
 void kz_session_trim(kz_session *session, uint32_t sequence, uint32_t length) {
+    // Chunks that were computed go too: the caller sees all of its tokens or none.
     kz_cache_rows_trim(session->rows, sequence, length);
 }
 
@@ -209,6 +216,7 @@ bool kz_session_is_cancelled(const kz_session *session) {
 
 // --- Calls --------------------------------------------------------------------------------------
 
+// One token of a call: each input's column at `place`.
 static void put_token(kz_session *session, uint32_t place, uint32_t sequence, int32_t id,
                       uint32_t position) {
     session->columns[KZ_SESSION_TOKENS][place] = id;
@@ -226,12 +234,15 @@ static kazeia_status run_forward(kz_session *session, const kz_session_forward *
     memcpy(symbols, forward->symbols, sizeof symbols);
     symbols[forward->token_symbol] = count;
     void *outputs[1] = {session->hidden};
+    // A call that fails leaves rows of no token: nothing may be read from them.
     session->hidden_rows = 0;
     KZ_TRY(kz_context_run(session->context, forward->method, symbols, inputs, outputs));
     session->hidden_rows = count;
     return KAZEIA_OK;
 }
 
+// A program without a prefill method was exported to run one token at a time (`--mode kv`),
+// whatever its step method could hold: that has places for several sequences.
 uint32_t kz_session_chunk(const kz_session *session, size_t count) {
     const kz_session_shape *shape = &session->shape;
     if (!shape->has_prefill) {
@@ -246,6 +257,7 @@ uint32_t kz_session_chunk(const kz_session *session, size_t count) {
 static kazeia_status extend_chunk(kz_session *session, uint32_t sequence, const int32_t *ids,
                                   uint32_t count) {
     const uint32_t length = kz_cache_rows_length(session->rows, sequence);
+    // Taken before the run, which writes them. On failure the caller trims them off again.
     KZ_TRY(kz_cache_rows_extend(session->rows, sequence, count));
     for (uint32_t i = 0; i < count; i++) {
         put_token(session, i, sequence, ids[i], length + i);
@@ -258,6 +270,7 @@ static kazeia_status extend_chunk(kz_session *session, uint32_t sequence, const 
 kazeia_status kz_session_extend(kz_session *session, uint32_t sequence, const int32_t *ids,
                                 size_t count) {
     const uint32_t length = kz_cache_rows_length(session->rows, sequence);
+    // The whole count at once: a prompt that cannot fit is refused before seconds are spent on it.
     if (count == 0 || count > session->shape.context - length) {
         return kz_fail(KAZEIA_BAD_ARGUMENT,
                        "context: %zu tokens do not fit: %u of %u are in use; at least one token "
@@ -285,6 +298,7 @@ kazeia_status kz_session_step(kz_session *session, const uint32_t *sequences, co
     }
     kazeia_status status = KAZEIA_OK;
     uint32_t taken = 0;
+    // Rows may run out on the way: what was taken so far is given back below.
     while (taken < count && status == KAZEIA_OK) {
         const uint32_t sequence = sequences[taken];
         const uint32_t length = kz_cache_rows_length(session->rows, sequence);
@@ -316,6 +330,8 @@ kazeia_status kz_session_logits(kz_session *session, uint32_t row, uint32_t coun
         return kz_fail(KAZEIA_BAD_ARGUMENT, "logits: rows %u to %u asked for, the last call has %u",
                        row, row + count, session->hidden_rows);
     }
+    // A logits method takes few rows at a time: a large vocabulary's rows are megabytes each in its
+    // arena.
     for (uint32_t done = 0; done < count;) {
         const uint32_t left = count - done;
         const uint32_t rows = left < shape->logits_limit ? left : shape->logits_limit;

@@ -29,6 +29,7 @@ static kazeia_status bind_symbol(const kz_method *method, uint32_t symbol,
     const char *name = method->symbols[symbol].name;
     *out_value = 0;
     if (strcmp(name, "tokens") == 0) {
+        // The shapes below are asked for with 0 tokens: they may not depend on them.
         return KAZEIA_OK; // bound by each call
     }
     bool is_known = strcmp(name, "sequences") == 0;
@@ -97,6 +98,7 @@ static kazeia_status check_table(const kz_method *method, const kz_value *value,
         return kz_fail(KAZEIA_BAD_FILE, "program: the table '%s' of %s grows with the tokens",
                        value->name, method->name);
     }
+    // Sequences and given symbols are bound by now, so the size is that of every call.
     const uint64_t needed =
         kz_value_bytes(value, forward->symbols, method->symbol_count) / sizeof(int32_t);
     if (count < needed) {
@@ -110,6 +112,8 @@ static kazeia_status check_table(const kz_method *method, const kz_value *value,
 static kazeia_status check_row_table(const kz_method *method, const kz_value *value,
                                      const kz_session_forward *forward, kz_session_shape *shape) {
     uint32_t context = 0;
+    // The table is the cache rows' own, [sequences][context]: another height or width would be read
+    // with wrong strides.
     const uint64_t height = kz_dim_value(&value->dims[0], forward->symbols, method->symbol_count);
     if (value->rank != 2 || !kz_dim_is_constant(&value->dims[1], &context) || context == 0 ||
         changes_with_tokens(value, forward) || height != shape->sequences) {
@@ -135,6 +139,7 @@ static kazeia_status check_input(const kz_method *method, uint32_t place,
                                  kz_session_shape *shape) {
     const kz_value *value = &method->values[method->inputs[place]];
     uint32_t role = 0;
+    // An unknown input has no value that could be guessed.
     if (value->type != KZ_I32 || !find_role(value->name, settings, &role)) {
         return kz_fail(KAZEIA_BAD_FILE,
                        "program: %s has an input '%s' that this stage does not know", method->name,
@@ -148,6 +153,8 @@ static kazeia_status check_input(const kz_method *method, uint32_t place,
         return check_table(method, value, settings->inputs[role - KZ_SESSION_GIVEN].table_count,
                            forward);
     }
+    // Columns are as long as the token limit and filled for each token of a call: no other length
+    // would be read whole.
     const kz_dim tokens = kz_dim_symbol(forward->token_symbol);
     if (value->rank != 1 || !kz_dim_equal(&value->dims[0], &tokens)) {
         return kz_fail(KAZEIA_BAD_FILE, "program: input '%s' of %s is not [tokens]", value->name,
@@ -156,6 +163,7 @@ static kazeia_status check_input(const kz_method *method, uint32_t place,
     return KAZEIA_OK;
 }
 
+// Hidden rows of prefill and step share one buffer, and the logits method reads it.
 // The one f32 output [symbol][constant], whose width must be the same in all methods.
 static kazeia_status check_output(const kz_method *method, uint32_t symbol, uint32_t *width) {
     const kz_value *value = method->output_count == 1 ? &method->values[method->outputs[0]] : NULL;
@@ -244,6 +252,7 @@ kazeia_status kz_session_shape_find(const kz_program *program, const kz_session_
                               .given_count = (uint32_t)settings->input_count};
     const kz_program_description *description = kz_program_describe(program);
     shape.has_prefill = settings->prefill && kz_method_find(description, settings->prefill);
+    // The step method must be there. It sets widths and rows; the others are compared with them.
     KZ_TRY(find_forward(program, settings->step, settings, &shape, &shape.step));
     if (shape.has_prefill) {
         KZ_TRY(find_forward(program, settings->prefill, settings, &shape, &shape.prefill));
