@@ -14,7 +14,7 @@
 #define KZ_PIECE_LIMIT 3
 
 // Rows of a matrix, or elements of a vector (rank 1), that come from one place. Pieces follow one
-// another.
+// another; only one of tensor and constant is set, and neither stands for zeros.
 typedef struct kz_weight_piece {
     const kz_checkpoint_tensor *tensor; // or NULL:
     const float *constant;              // [row_count][columns], graph memory; NULL: zeros
@@ -22,17 +22,19 @@ typedef struct kz_weight_piece {
     uint64_t row_count;                 // vectors: elements
 } kz_weight_piece;
 
+// How a row of the checkpoint becomes a row of the program.
 typedef enum kz_weight_shape {
     KZ_WEIGHT_PLAIN, // rows as they are
     KZ_WEIGHT_CONV,  // row [channels][kernel] becomes [kernel][channels], as UNFOLD lays out x
 } kz_weight_shape;
 
+// A tensor of the program before its bytes are read. The checkpoint must outlive the graph.
 typedef struct kz_graph_weight {
-    const char *name;
-    bool is_matrix;  // KZ_TILE16, format chosen by recipe; else KZ_ROWS f32
-    bool is_precise; // a matrix that q4 and q8 leave in f32 (positions, a first convolution)
-    uint32_t rank;   // of the tensor: 1 or 2
-    uint64_t rows, columns;
+    const char *name;       // in the program; graph memory or constant
+    bool is_matrix;         // KZ_TILE16, format chosen by recipe; else KZ_ROWS f32
+    bool is_precise;        // a matrix that q4 and q8 leave in f32 (positions, a first convolution)
+    uint32_t rank;          // of the tensor: 1 or 2
+    uint64_t rows, columns; // vectors: 1, elements
     kz_weight_piece pieces[KZ_PIECE_LIMIT];
     uint32_t piece_count;
     kz_weight_shape shape;
@@ -42,6 +44,8 @@ typedef struct kz_graph_weight {
 
 typedef struct kz_graph kz_graph;
 
+// A method as it grows. Values and instructions are numbered from 0 in the order in which they are
+// added; passes may insert and rewrite them.
 typedef struct kz_graph_method {
     kz_graph *graph;
     const char *name;
@@ -58,9 +62,10 @@ typedef struct kz_graph_method {
 
 #define KZ_GRAPH_METHOD_LIMIT 16
 
+// The caller's memory: init, build, passes, describe, clear. One thread at a time.
 struct kz_graph {
-    kz_bump memory;
-    kazeia_status status;
+    kz_bump memory;       // of all names and tables below
+    kazeia_status status; // of the first failure; its sentence is the thread's
     kz_graph_weight *weights;
     size_t weight_count, weight_capacity;
     kz_state *states;
@@ -69,41 +74,52 @@ struct kz_graph {
     size_t metadata_count, metadata_capacity;
     kz_graph_method methods[KZ_GRAPH_METHOD_LIMIT];
     size_t method_count;
-    kz_bytes tokenizer, chat_template;
+    kz_bytes tokenizer, chat_template; // sections in graph memory; empty: none
 };
 
 void kz_graph_init(kz_graph *graph, const kazeia_allocator *allocator);
+// Frees all at once; what kz_graph_describe gave ends with it.
 void kz_graph_clear(kz_graph *graph);
+// KAZEIA_OK, or the first failure.
 kazeia_status kz_graph_status(const kz_graph *graph);
 // Keeps the first failure.
 void kz_graph_note(kz_graph *graph, kazeia_status status);
 
 // --- Program-wide -------------------------------------------------------------------------------
+// Metadata: keys and values are copied.
 void kz_graph_set_integer(kz_graph *graph, const char *key, int64_t value);
 void kz_graph_set_string(kz_graph *graph, const char *key, const char *value); // NULL: left out
 void kz_graph_set_integers(kz_graph *graph, const char *key, const int64_t *values, size_t count);
 void kz_graph_set_strings(kz_graph *graph, const char *key, const char *const *values,
                           size_t count);
-// A name in graph memory, formatted.
+// A name in graph memory, formatted; at most 255 bytes. "" after a failure.
 const char *kz_graph_name(kz_graph *graph, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-// Adds a weight (copied) or a state; gives its number.
+// Adds a weight or a state (the structs are copied, what they point to is not); gives its number,
+// by which methods name it, or KZ_NO_VALUE after a failure.
 uint32_t kz_graph_add_weight(kz_graph *graph, const kz_graph_weight *weight);
 uint32_t kz_graph_add_state(kz_graph *graph, const kz_state *state);
 
 // --- One method ---------------------------------------------------------------------------------
-// NULL after a failure; the functions below take NULL and do nothing.
+// NULL after a failure; the functions below take NULL and do nothing. `name` must outlive the
+// graph. A method that has been given stays where it is.
 kz_graph_method *kz_graph_add_method(kz_graph *graph, const char *name);
+// A new symbol of the method, from 0 to `maximum` in each call, as a dimension.
 kz_dim kz_method_symbol(kz_graph_method *method, const char *name, uint32_t maximum);
 
-// limit: for KZ_I32 (format/program.h); ignored for f32.
+// The next input: [first], or [first][second] with rank 2. limit: for KZ_I32 every element is below
+// it (format/program.h); ignored for f32.
 uint32_t kz_method_input(kz_graph_method *method, const char *name, kz_type type, uint32_t limit,
                          uint32_t rank, kz_dim first, kz_dim second);
+// The next output: f32 [rows][columns], to be written by an op's `out`.
 uint32_t kz_method_output(kz_graph_method *method, const char *name, kz_dim rows, uint32_t columns);
+// The value that stands for a weight or state of the graph in this method, one for each however
+// often it is asked for. KZ_NO_VALUE gives KZ_NO_VALUE.
 uint32_t kz_method_weight(kz_graph_method *method, uint32_t weight);
 uint32_t kz_method_state(kz_graph_method *method, uint32_t state);
-// Fresh f32 rows in the arena.
+// Fresh f32 [rows][columns] in the arena.
 uint32_t kz_method_rows(kz_graph_method *method, kz_dim rows, uint32_t columns);
+// Columns [column, column + columns) of a value of two dimensions, in the same memory.
 uint32_t kz_method_view(kz_graph_method *method, uint32_t value, uint32_t column, uint32_t columns);
 // The first dimension and the constant second one of a value.
 kz_dim kz_method_rows_of(const kz_graph_method *method, uint32_t value);
@@ -111,19 +127,30 @@ uint32_t kz_method_columns_of(const kz_graph_method *method, uint32_t value);
 
 // Ops. Weights and states are given by their graph numbers, results are value numbers. `out`
 // KZ_NO_VALUE makes fresh rows; else that value is written (in place where format/ops.def allows).
+// Shapes below are [rows][columns] of f32; T is the first dimension of the op's first operand.
+// format/ops.def says what each op computes. Nothing is checked here: format/check.h looks at the
+// finished program, before a byte of it is written.
+
+// tokens i32 [T], table [vocabulary][d] -> [T][d], times `scale`.
 uint32_t kz_node_embed(kz_graph_method *method, uint32_t tokens, uint32_t table, float scale);
+// a [T][d] + b -> [T][d]; b is a value of rows [T][d], or a table of at least T rows
+// (kz_method_weight).
 uint32_t kz_node_add(kz_graph_method *method, uint32_t a, uint32_t b, uint32_t out);
+// x [T][d], weight [d] -> [T][d].
 uint32_t kz_node_rms_norm(kz_graph_method *method, uint32_t x, uint32_t weight, float epsilon,
                           uint32_t out);
-// Each head of `head_dim` columns by itself. `out` is a value apart from x.
+// Each head of `head_dim` columns by itself, weight [head_dim]. `out` [T][heads * head_dim] is a
+// value apart from x.
 void kz_node_head_rms_norm(kz_graph_method *method, uint32_t x, uint32_t weight, uint32_t head_dim,
                            float epsilon, uint32_t out);
+// x [T][d], weight [d], bias [d] -> [T][d].
 uint32_t kz_node_layer_norm(kz_graph_method *method, uint32_t x, uint32_t weight, uint32_t bias,
                             float epsilon, uint32_t out);
 
+// x [T][K], weight [N][K] -> activation(x w^T + bias) + residual, [T][N].
 typedef struct kz_linear_options {
-    uint32_t bias;     // weight number or KZ_NO_VALUE
-    uint32_t residual; // value or KZ_NO_VALUE
+    uint32_t bias;     // [N]: weight number or KZ_NO_VALUE
+    uint32_t residual; // [T][N]: value or KZ_NO_VALUE; may be `out`
     uint32_t out;      // value or KZ_NO_VALUE
     kz_activation activation;
 } kz_linear_options;
@@ -132,11 +159,17 @@ typedef struct kz_linear_options {
 uint32_t kz_node_linear(kz_graph_method *method, uint32_t x, uint32_t weight,
                         const kz_linear_options *options);
 
+// Rotates the first `rotary` columns of each head of x [T][heads * head_dim] in place; positions
+// i32 [T], inv_freq [rotary / 2]. Pairs are neighbours when interleaved, else half of `rotary`
+// apart.
 void kz_node_rope(kz_graph_method *method, uint32_t x, uint32_t positions, uint32_t inv_freq,
                   uint32_t head_dim, uint32_t rotary, bool is_interleaved);
+// x [T][heads * head_dim] into the rows of `state` that table i32 [S][C] names for sequences and
+// positions, i32 [T] each.
 void kz_node_cache_write(kz_graph_method *method, uint32_t x, uint32_t table, uint32_t sequences,
                          uint32_t positions, uint32_t state);
 
+// q [T][heads * head_dim] over a cache -> [T][heads * head_dim]. window 0: all earlier positions.
 typedef struct kz_attention_options {
     uint32_t keys, values;                // states
     uint32_t table, sequences, positions; // inputs
@@ -145,15 +178,19 @@ typedef struct kz_attention_options {
 } kz_attention_options;
 uint32_t kz_node_attention(kz_graph_method *method, uint32_t q,
                            const kz_attention_options *options);
+// q, k, v [T][heads * head_dim] -> alike; every token sees every token.
 uint32_t kz_node_attention_full(kz_graph_method *method, uint32_t q, uint32_t k, uint32_t v,
                                 uint32_t heads, float scale);
+// x [T][C] -> [windows][kernel * C]: what a convolution of that kernel, stride and padding
+// multiplies. UNSUPPORTED is noted when the number of windows is no dimension of the format.
 uint32_t kz_node_unfold(kz_graph_method *method, uint32_t x, uint32_t kernel, uint32_t stride,
                         uint32_t padding);
+// x [T][2 * F] = gate | up -> activation(gate) * up, [T][F].
 uint32_t kz_node_gate(kz_graph_method *method, uint32_t x, kz_activation activation);
 
 // --- The finished description -------------------------------------------------------------------
 // Fills tensors from weights (types chosen, places not) and gathers all tables; `out_description`
-// points into graph memory.
+// points into graph memory. Gives the graph's first failure if there was one, or OUT_OF_MEMORY.
 KAZEIA_MUST_CHECK kazeia_status kz_graph_describe(kz_graph *graph,
                                                   kz_program_description *out_description);
 
