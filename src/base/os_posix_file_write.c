@@ -223,6 +223,7 @@ kazeia_status kz_file_writer_create(const char *path, const kazeia_allocator *al
     KZ_TRY(kz_alloc(&source, 1, sizeof(kz_file_writer), "a file writer", &memory));
     kz_file_writer *writer = memory;
     writer->allocator = source;
+    kz_file_remove_stale_temporaries(path); // else those of killed writers would stay for ever
     // Zeroed memory would say descriptor 0, and abandon would close standard input.
     writer->folder = -1;
     writer->file = -1;

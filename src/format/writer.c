@@ -81,7 +81,6 @@ static kazeia_status start_writer(kz_program_writer *writer, const char *path,
     }
     KZ_TRY(kz_check_description(&writer->placement.description, &writer->allocator));
     KZ_TRY(kz_checksum_stream_create(&writer->allocator, &writer->checksum));
-    kz_file_remove_stale_temporaries(path);
     kz_shards_remove_stale_drafts(path, &writer->allocator);
     return open_files(writer);
 }

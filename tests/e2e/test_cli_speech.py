@@ -149,6 +149,17 @@ class Speech(program.Program):
         self.assertEqual(line, {"audio_s": 0.0, "first_audio_ms": None, "rtf": None})
         self.assertEqual(len(read_wave(out)[1]), 0)
 
+    def test_say_removes_what_a_killed_run_left(self):
+        out = self.folder / "killed.wav"
+        with subprocess.Popen([program.PROGRAM, "say", "-o", out, "-"], stdin=subprocess.PIPE,
+                              env=self.environment()) as process:
+            while process.poll() is None and not list(self.folder.glob("killed.wav.tmp-*")):
+                time.sleep(0.01)
+            process.kill()
+        self.assertEqual(len(list(self.folder.glob("killed.wav*"))), 1)
+        self.assert_works("say", "-o", out, "bonjour")
+        self.assertEqual(list(self.folder.glob("killed.wav*")), [out])
+
     def test_say_refuses(self):
         out = self.folder / "refused.wav"
         self.assert_fails(1, "zz", "say", "--voice", "espeak:zz", "-o", out, "x")
