@@ -4,8 +4,11 @@
 // out: what the command writes; the exit code of exit_codes.c
 //
 // Everything that fails comes back here as a status with a sentence, and is reported once.
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "exit_codes.h"
@@ -48,8 +51,11 @@ static kazeia_status run_command(cli_run *run, const cli_command *command, size_
         return cli_help_command(command, &run->failure);
     }
     CLI_TRY(check_argument_count(run, command));
+    // After the options: what fails up to here needs no interrupting.
     CLI_TRY(cli_interrupt_start(&run->interrupt, &run->failure));
     kazeia_status status = command->function(run);
+    // Whatever the command made of it, even success: the person wanted it to stop, and a script
+    // must see that.
     if (cli_interrupt_has_come(&run->interrupt)) {
         status = cli_fail(&run->failure, KAZEIA_CANCELLED, "interrupted");
     }
@@ -85,16 +91,34 @@ static kazeia_status run_line(cli_run *run, size_t count, char **arguments,
     return run_command(run, *out_command, count - 1, arguments + 1);
 }
 
+// The number of a standard stream that is closed would go to the next file that is opened, which
+// would then be printed into or read from. It is given to a file that refuses this direction, so
+// that using the stream fails as if it were closed.
+static bool hold_standard_streams(void) {
+    bool are_held = true;
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO && are_held; file++) {
+        const int direction = file == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+        const bool is_open = fcntl(file, F_GETFD) >= 0 || errno != EBADF;
+        are_held = is_open || open("/dev/null", direction) == file; // the lowest free number
+    }
+    return are_held;
+}
+
 int main(int argument_count, char **arguments) {
     cli_run run = {0};
     const cli_command *command = NULL;
     const size_t count = argument_count > 0 ? (size_t)argument_count - 1 : 0;
+    if (!hold_standard_streams()) {
+        return cli_exit_code(KAZEIA_IO); // and nowhere to say so
+    }
     (void)signal(SIGPIPE, SIG_IGN); // a pipe that nobody reads is seen where it is written to
     const kazeia_status status = run_line(&run, count, arguments + 1, &command);
+    // A status without a sentence still gets a word.
     if (run.failure.text[0] == '\0' && !run.is_reported) {
         (void)cli_fail(&run.failure, status, "%s", kazeia_status_name(status));
     }
     if (cli_exit_code(status) != 0 && run.failure.text[0] != '\0') {
+        // Asked of the arguments themselves: the options may be what failed.
         cli_report(cli_options_want_json(count, arguments + 1),
                    command == NULL ? "" : command->name, NULL, run.failure.text);
     }

@@ -200,6 +200,26 @@ class Chat(program.Program):
         self.assertEqual(model.read_bytes(), content)
         self.assertEqual(list(self.folder.glob("wrong.npy*")), [])
 
+    def test_logits_removes_what_a_killed_run_left(self):
+        ids, out = self.folder / "one.json", self.folder / "left.npy"
+        ids.write_text("[1]", encoding="utf-8")
+        for number in (0, 3):
+            (self.folder / f"left.npy.tmp-{number}").write_bytes(b"half")
+        self.assert_works("eval", "--model", "tiny", "--logits", ids, "-o", out)
+        self.assertEqual(list(self.folder.glob("left.npy*")), [out])
+
+    # Else the closed stream's number goes to another file, which is then read, or printed into.
+    def test_closed_streams(self):
+        for direction, command, words in (("<&-", ["tokenize"], "standard input"),
+                                          ("<&-", ["chat"], "standard input"),
+                                          (">&-", ["generate", "--prompt", "x"], "standard output")):
+            with self.subTest(command):
+                result = subprocess.run(
+                    ["sh", "-c", f'"$0" "$@" {direction}', program.PROGRAM, *command, "--model", "tiny"],
+                    capture_output=True, timeout=60, check=False, env=self.environment())
+                self.assertEqual(result.returncode, 3, result.stderr)
+                self.assertIn(words, result.stderr.decode())
+
     def test_perplexity(self):
         path = self.folder / "text.txt"
         path.write_text("bonjour le monde, il fait beau. " * 20, encoding="utf-8")

@@ -94,6 +94,12 @@ class Usage(program.Program):
         self.assertEqual(result.returncode, 3)
         self.assertIn(b"cannot write to standard output", result.stderr)
 
+    def test_closed_output(self):
+        result = subprocess.run(["sh", "-c", '"$0" help >&-', program.PROGRAM], stderr=subprocess.PIPE,
+                                check=False)
+        self.assertEqual(result.returncode, 3)
+        self.assertIn(b"cannot write to standard output", result.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
