@@ -44,10 +44,10 @@ typedef struct kazeia_export_settings {
 // "hybrid", the weights' default, f16 caches, one file. Source and output are the caller's to set.
 KAZEIA_API kazeia_export_settings kazeia_export_settings_default(void);
 // Writes the program atomically: a kill or a failure at any moment leaves the old program whole,
-// the new one whole, or none where there was none. NOT_FOUND or IO for a file; BAD_FILE for a
-// damaged checkpoint or recipe; UNSUPPORTED for a model, tensor type or feature that is not
-// handled, by name; BAD_ARGUMENT for a setting (`settings` itself must not be NULL); BUSY while
-// another export writes the same output.
+// the new one whole, or none where there was none. NOT_FOUND for a file or a tensor that is
+// missing; IO; BAD_FILE for a damaged checkpoint; UNSUPPORTED for a model, tensor type or feature
+// that is not handled, by name; BAD_ARGUMENT for a setting or a line of the recipe (`settings`
+// itself must not be NULL); BUSY while another export writes the same output.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_export(const kazeia_export_settings *settings);
 
 #ifdef __cplusplus
