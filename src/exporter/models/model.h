@@ -1,35 +1,42 @@
 // model.h: a model definition: checkpoint -> graph. Adding a model is one file and one line in
 // models.c (docs/add_a_model.md).
+//
+// Functions that take a graph follow its rule (exporter/graph/graph.h): the first failure is kept
+// in it, later calls do nothing, numbers given after it are KZ_NO_VALUE.
 #ifndef KZ_EXPORTER_MODELS_MODEL_H
 #define KZ_EXPORTER_MODELS_MODEL_H
 
 #include "exporter/graph/graph.h"
 
+// What the user asked for, and what every definition must heed.
 typedef struct kz_model_options {
     bool is_hybrid;   // with prefill_forward; else kv_forward alone
     kz_type kv;       // element type of the caches: F32, F16 or I8
     uint32_t context; // longest sequence; 0: min(the model's, 4096)
 } kz_model_options;
 
+// A definition; constant and without state.
 typedef struct kz_model {
     const char *name; // for sentences
+    // Looks at kind and architecture alone; of all definitions one says yes at most.
     bool (*matches)(const kz_checkpoint *checkpoint);
     // Fills the graph: metadata, tokenizer, weights, states, methods (docs/abilities.md).
     kazeia_status (*build)(kz_checkpoint *checkpoint, const kz_model_options *options,
                            kz_graph *graph);
 } kz_model;
 
-// UNSUPPORTED names what was found and what is supported.
+// The first definition that matches. UNSUPPORTED names what was found and what is supported.
 KAZEIA_MUST_CHECK kazeia_status kz_model_find(const kz_checkpoint *checkpoint,
                                               const kz_model **out_model);
 
 // --- What definitions share ---------------------------------------------------------------------
 
-// `pattern` with '#' replaced by `layer`, in graph memory.
+// `pattern` with '#' replaced by `layer`, in graph memory; the pattern itself without a '#'.
 const char *kz_layer_name(kz_graph *graph, const char *pattern, uint32_t layer);
 
 // A matrix [rows][columns] called `name` in the program, from up to three checkpoint tensors one
-// below the other. Rows are checked against the tensors' own. sources[i] NULL ends the list.
+// below the other. Rows are checked against the tensors' own. sources[i] NULL ends the list. Gives
+// the weight's number, as do the functions below.
 uint32_t kz_model_matrix(kz_graph *graph, const kz_checkpoint *checkpoint, const char *name,
                          uint64_t rows, uint64_t columns, const char *const *sources);
 // A convolution's kernel [rows][channels][kernel] as a matrix [rows][kernel * channels].
@@ -43,19 +50,20 @@ uint32_t kz_model_vector(kz_graph *graph, const kz_checkpoint *checkpoint, const
 uint32_t kz_model_joined_vector(kz_graph *graph, const kz_checkpoint *checkpoint, const char *name,
                                 uint64_t part_count, const char *const *sources,
                                 uint32_t source_count);
-// A table of rows kept as KZ_ROWS f32 (positions that are added).
+// A table [rows][columns] kept as KZ_ROWS f32 (positions that are added).
 uint32_t kz_model_table(kz_graph *graph, const kz_checkpoint *checkpoint, const char *name,
                         uint64_t rows, uint64_t columns, const char *source);
 // q4 and q8 leave this matrix in f32.
 void kz_model_mark_precise(kz_graph *graph, uint32_t weight);
-// 1 / theta^(2 i / rotary), times 1 / factors[i] where factors are given.
+// A vector [rotary / 2] of 1 / theta^(2 i / rotary), times 1 / factors[i] where factors are given:
+// the angles by position of Su et al., "RoFormer", 2021, with llama.cpp's rope_freqs as factors.
 uint32_t kz_model_inverse_frequencies(kz_graph *graph, const char *name, double theta,
                                       uint32_t rotary, const kz_checkpoint_tensor *factors);
 // True when all named tensors are there and of one type (they may then be one matrix).
 bool kz_model_can_join(const kz_checkpoint *checkpoint, const char *const *sources,
                        uint32_t source_count);
 
-// An integer member of a JSON object, or `otherwise`.
+// A member of a JSON object (or NULL), or `otherwise` when it is absent or of another type.
 int64_t kz_config_integer(const json_t *object, const char *key, int64_t otherwise);
 double kz_config_real(const json_t *object, const char *key, double otherwise);
 // Reads a key that must be there, within [minimum, maximum], else BAD_FILE.
@@ -63,6 +71,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_config_require(const json_t *object, const ch
                                                   const char *key, int64_t minimum, int64_t maximum,
                                                   int64_t *out_value);
 
+// One for each file of definitions.
 extern const kz_model kz_model_llama;
 extern const kz_model kz_model_qwen3;
 extern const kz_model kz_model_whisper;
