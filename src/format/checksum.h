@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 
+// XXH3 with 64 bits and seed 0, of the xxHash library.
 uint64_t kz_checksum(const void *bytes, size_t count);
 
 // Pieces put one after the other have the checksum of the whole.

@@ -17,7 +17,9 @@ typedef struct kz_chunks {
     size_t free_count;
 } kz_chunks;
 
+// Allocates nothing yet; the allocator is copied.
 void kz_chunks_init(kz_chunks *chunks, const kazeia_allocator *allocator);
+// Frees all pieces at once.
 void kz_chunks_clear(kz_chunks *chunks);
 // Sets NULL for count 0.
 KAZEIA_MUST_CHECK kazeia_status kz_chunks_take(kz_chunks *chunks, size_t count, size_t bytes_each,

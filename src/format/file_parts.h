@@ -34,13 +34,15 @@ typedef enum kz_section_kind {
 // else the file is refused.
 #define KZ_SECTION_OPTIONAL 0x80000000u
 
+// One entry of the section table.
 typedef struct kz_section {
-    uint32_t kind;
-    uint64_t offset;
-    uint64_t length;
-    uint64_t checksum;
+    uint32_t kind;     // kz_section_kind
+    uint64_t offset;   // from the start of the file
+    uint64_t length;   // bytes, without the zeros behind it
+    uint64_t checksum; // XXH3-64 of these bytes
 } kz_section;
 
+// What stands at the start of a program file.
 typedef struct kz_file_header {
     uint32_t version;
     uint64_t file_bytes;
@@ -49,6 +51,7 @@ typedef struct kz_file_header {
     kz_section sections[KZ_SECTION_LIMIT]; // by ascending offset
 } kz_file_header;
 
+// What stands at the start of a weights file.
 typedef struct kz_shard_header {
     uint32_t index; // from 0
     uint32_t count; // of the program's weights files
@@ -57,6 +60,7 @@ typedef struct kz_shard_header {
     uint64_t checksum;     // of these
 } kz_shard_header;
 
+// As "tensors"; a constant string for any number.
 const char *kz_section_name(uint32_t kind);
 
 // Bytes of header and section table.
@@ -64,6 +68,8 @@ size_t kz_header_bytes(uint32_t section_count);
 // `out` has kz_header_bytes(header->section_count) bytes.
 void kz_header_encode(const kz_file_header *header, uint8_t *out);
 // Verifies magic, version, checksum, sizes, and that sections lie in order, apart and inside.
+// `count` is the whole file's size. BAD_FILE, or UNSUPPORTED for another version or an unknown
+// kind.
 KAZEIA_MUST_CHECK kazeia_status kz_header_decode(const uint8_t *bytes, size_t count,
                                                  kz_file_header *out_header);
 

@@ -28,6 +28,7 @@
 
 typedef enum kz_layout { KZ_ROWS = 0, KZ_TILE16 = 1 } kz_layout;
 
+// "rows" or "tile16", as the program's JSON says it; a constant string.
 const char *kz_layout_name(kz_layout layout);
 
 // True when (type, layout) is one of the combinations above.

@@ -6,10 +6,9 @@
 // none can be wrong. Token bytes are what a token stands for in the text: GPT-2's printable
 // stand-ins for bytes and SentencePiece's U+2581 are undone by the exporter.
 //
-// Header (17 u32): magic "KZTK", version, kind, flags, token_count, vocabulary_bytes,
+// Header (18 u32): magic "KZTK", version, kind, flags, token_count, vocabulary_bytes,
 // max_token_bytes, merge_count, merge_slot_count, merge_probe_limit, piece_slot_count,
-// piece_probe_limit, special_count, pattern_count, pattern_bytes, has_ranks, and a 0; then bos,
-// eos, unknown (u32).
+// piece_probe_limit, special_count, pattern_count, pattern_bytes, bos, eos, unknown.
 #ifndef KZ_FORMAT_TOKENIZER_H
 #define KZ_FORMAT_TOKENIZER_H
 
