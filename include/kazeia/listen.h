@@ -50,7 +50,7 @@ KAZEIA_API kazeia_listen_settings kazeia_listen_settings_default(void);
 // `capacity` of 1 suffices. Windows of 30 s are cut at the quietest place of their last 5 s. feed
 // only collects; next transcribes one window once more than 30 s are there or finish was called: it
 // does so greedily, without timestamps, up to 224 tokens. After a failure of next the window is
-// still there and next may be called again. One thread at a time for feed and next, too.
+// still there and next may be called again.
 //
 // Creation fails with BAD_FILE or UNSUPPORTED when the program is not one that listens
 // (docs/abilities.md), BAD_ARGUMENT when a language is none of the program's, OUT_OF_MEMORY.

@@ -102,8 +102,8 @@ KAZEIA_API uint64_t kazeia_program_session_bytes(const kazeia_program *program);
 
 // One shape for all streams: listen (f32 samples in, kazeia_heard out), chat (bytes of a user's
 // turn in, bytes of the reply out), speak (bytes of text in, f32 samples out). Each creator's
-// header says what its elements are. feed and next of a chat and of a speaking stage may run on two
-// threads at once; everything else on one at a time, but cancel, which any thread may call until
+// header says what its elements are. feed and next may run on two threads at once, and finish on
+// that of feed; everything else on one at a time, but cancel, which any thread may call until
 // destroy begins.
 typedef struct kazeia_stage kazeia_stage;
 

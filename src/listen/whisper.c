@@ -11,6 +11,7 @@
 #include "audio/cut.h"
 #include "audio/mel.h"
 #include "base/text_buffer.h"
+#include "base/thread.h"
 #include "generate/loop.h"
 #include "listen/guards.h"
 #include "listen/languages.h"
@@ -46,8 +47,10 @@ struct kz_whisper {
     int32_t *cross_table, *cross_zeros; // [positions] each: one slot, every row in order
     float *mel_rows;                    // [KZ_MEL_ROWS][mels]
     float *samples;                     // [KZ_MEL_SAMPLES + MORE_SAMPLES]
-    size_t sample_count;
-    uint64_t samples_before; // given away in earlier windows
+    uint64_t samples_before;            // given away in earlier windows
+    kz_mutex input_lock; // between the feeding and the listening thread; guards what follows
+    bool has_input_lock;
+    size_t sample_count; // of `samples`; feed writes behind them, next alone reads them
     bool is_finished;
     int32_t ids[TOKEN_LIMIT];
     size_t id_count;
@@ -203,6 +206,8 @@ static kazeia_status allocate_buffers(kz_whisper *whisper, int64_t mels, int64_t
 static kazeia_status fill(kz_whisper *whisper, kz_pool *pool, const kz_whisper_settings *settings) {
     const kz_program *program = whisper->program;
     int64_t mels = 0, rate = 0, vocabulary = 0;
+    KZ_TRY(kz_mutex_init(&whisper->input_lock));
+    whisper->has_input_lock = true;
     KZ_TRY(kz_program_require_integer(program, "listen.sample_rate_hz", KZ_MEL_RATE_HZ,
                                       KZ_MEL_RATE_HZ, &rate));
     KZ_TRY(kz_program_require_integer(program, "listen.mels", 1, 256, &mels));
@@ -260,6 +265,9 @@ void kz_whisper_destroy(kz_whisper *whisper) {
     kz_tokenizer_close(whisper->tokenizer);
     kz_mel_destroy(whisper->mel);
     kz_text_buffer_clear(&whisper->text);
+    if (whisper->has_input_lock) {
+        kz_mutex_clear(&whisper->input_lock);
+    }
     kz_free(&memory, whisper->cross_table);
     kz_free(&memory, whisper->cross_zeros);
     kz_free(&memory, whisper->mel_rows);
@@ -450,44 +458,66 @@ static kazeia_status hear_window(kz_whisper *whisper, size_t sample_count, kz_he
 
 // --- The stage ----------------------------------------------------------------------------------
 
-kazeia_status kz_whisper_feed(kz_whisper *whisper, const float *samples, size_t count,
-                              size_t *out_taken) {
-    if (whisper->is_finished) {
-        return kz_fail(KAZEIA_BAD_ARGUMENT, "listen: fed after finish; take what is there first");
-    }
+// Appends what fits and returns how much that is.
+static size_t append_samples(kz_whisper *whisper, const float *samples, size_t count) {
     const size_t room = KZ_MEL_SAMPLES + MORE_SAMPLES - whisper->sample_count;
     const size_t taken = count < room ? count : room;
     memcpy(whisper->samples + whisper->sample_count, samples, taken * sizeof *samples);
     whisper->sample_count += taken;
-    *out_taken = taken;
-    return KAZEIA_OK;
+    return taken;
+}
+
+kazeia_status kz_whisper_feed(kz_whisper *whisper, const float *samples, size_t count,
+                              size_t *out_taken) {
+    kz_mutex_lock(&whisper->input_lock);
+    const bool is_finished = whisper->is_finished;
+    *out_taken = is_finished ? 0 : append_samples(whisper, samples, count);
+    kz_mutex_unlock(&whisper->input_lock);
+    return is_finished
+               ? kz_fail(KAZEIA_BAD_ARGUMENT, "listen: fed after finish; take what is there first")
+               : KAZEIA_OK;
 }
 
 kazeia_status kz_whisper_finish(kz_whisper *whisper) {
+    kz_mutex_lock(&whisper->input_lock);
     whisper->is_finished = true;
+    kz_mutex_unlock(&whisper->input_lock);
     return KAZEIA_OK;
 }
 
+// Whether there is a window to work on, and how many samples were fed so far. These stay as they
+// are while next works, without the lock: feed only adds behind them.
+static kazeia_status look_at_input(kz_whisper *whisper, size_t *out_count) {
+    kazeia_status status = KAZEIA_OK;
+    kz_mutex_lock(&whisper->input_lock);
+    *out_count = whisper->sample_count;
+    if (!whisper->is_finished && whisper->sample_count <= KZ_MEL_SAMPLES) {
+        status = KAZEIA_NEEDS_INPUT;
+    } else if (whisper->sample_count == 0) {
+        whisper->is_finished = false;
+        status = KAZEIA_DONE;
+    }
+    kz_mutex_unlock(&whisper->input_lock);
+    return status;
+}
+
 static void drop_window(kz_whisper *whisper, size_t sample_count) {
+    kz_mutex_lock(&whisper->input_lock);
     whisper->sample_count -= sample_count;
-    whisper->samples_before += sample_count;
     memmove(whisper->samples, whisper->samples + sample_count,
             whisper->sample_count * sizeof *whisper->samples);
+    kz_mutex_unlock(&whisper->input_lock);
+    whisper->samples_before += sample_count;
 }
 
 kazeia_status kz_whisper_next(kz_whisper *whisper, kz_heard *out_heard) {
+    size_t fed_count = 0;
     if (kz_session_is_cancelled(whisper->session)) {
         return kz_fail(KAZEIA_CANCELLED, "listen: stopped");
     }
-    if (!whisper->is_finished && whisper->sample_count <= KZ_MEL_SAMPLES) {
-        return KAZEIA_NEEDS_INPUT;
-    }
-    if (whisper->sample_count == 0) {
-        whisper->is_finished = false;
-        return KAZEIA_DONE;
-    }
+    KZ_TRY(look_at_input(whisper, &fed_count));
     const kz_cut_rule rule = kz_cut_rule_whisper(KZ_MEL_RATE_HZ);
-    const size_t count = kz_audio_find_quiet_cut(whisper->samples, whisper->sample_count, &rule);
+    const size_t count = kz_audio_find_quiet_cut(whisper->samples, fed_count, &rule);
     KZ_TRY(hear_window(whisper, count, out_heard));
     drop_window(whisper, count);
     return KAZEIA_OK;

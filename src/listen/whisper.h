@@ -3,7 +3,8 @@
 // Drives a program with the ability "listen" (docs/abilities.md). feed collects samples; next
 // transcribes one window of at most 30 s; longer sound is cut at the quietest place of a window's
 // last 5 s. The encoder's output of a window stays in the session until the next window. All memory
-// is taken at creation. One thread at a time; cancel may come from any.
+// is taken at creation. feed and finish may run on one thread and next on another; cancel may come
+// from any; all else from one at a time.
 #ifndef KZ_LISTEN_WHISPER_H
 #define KZ_LISTEN_WHISPER_H
 
