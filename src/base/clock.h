@@ -1,10 +1,13 @@
-// clock.h: monotonic time.
+// clock.h: monotonic time, and the date on the wall.
+//
+// Both ask the system at each call and keep nothing; from any thread.
 #ifndef KZ_BASE_CLOCK_H
 #define KZ_BASE_CLOCK_H
 
 #include <stdint.h>
 
-// Nanoseconds since an arbitrary start; never goes back.
+// Nanoseconds since an arbitrary start; never goes back. For durations and time-outs: setting the
+// date does not move it.
 uint64_t kz_clock_now_ns(void);
 
 // The caller's local date and time.

@@ -19,8 +19,11 @@ typedef enum kz_cpu_level {
     KZ_CPU_LEVEL_COUNT
 } kz_cpu_level;
 
-// True when this machine can run the level. A machine may have AVX512-VNNI and no AVX-VNNI.
+// True when this machine can run the level. A machine may have AVX512-VNNI and no AVX-VNNI. Asks
+// the processor each time (dear in a virtual machine): callers keep the answer. Asking for AMX
+// makes Linux grant its registers to the process.
 bool kz_cpu_has(kz_cpu_level level);
+// As KAZEIA_CPU spells it: "ref", "avx512vnni". A constant string.
 const char *kz_cpu_level_name(kz_cpu_level level);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 
+// The caller's memory; zeros are a map of nothing. Any thread may read the bytes.
 typedef struct kz_file_map {
     const uint8_t *bytes; // [size]; NULL when size is 0
     size_t size;
@@ -14,6 +15,7 @@ typedef struct kz_file_map {
 
 // Fails with NOT_FOUND (no such file), BAD_ARGUMENT (a folder, a device) or IO.
 KAZEIA_MUST_CHECK kazeia_status kz_file_map_open(const char *path, kz_file_map *out_map);
+// Ends all pointers into the bytes and zeroes the map; closing twice is fine.
 void kz_file_map_close(kz_file_map *map);
 
 // Advice only. `will_need`: read ahead; otherwise the range's pages may leave memory (bounded RSS

@@ -17,12 +17,14 @@ typedef struct kz_json_writer {
 // Appends to `text`, which must outlive the writer.
 void kz_json_writer_init(kz_json_writer *writer, kz_text_buffer *text);
 
-// `key` is NULL for elements of an array and for the outermost value.
+// `key` is NULL for elements of an array and for the outermost value; NUL-terminated otherwise, and
+// written as put_string writes its text.
 void kz_json_begin_object(kz_json_writer *writer, const char *key);
 void kz_json_end_object(kz_json_writer *writer);
 void kz_json_begin_array(kz_json_writer *writer, const char *key);
 void kz_json_end_array(kz_json_writer *writer);
-// Bytes that are not UTF-8 are written as U+FFFD. NULL is null.
+// A text to its NUL, or of `count` bytes. Bytes that are not UTF-8 are written as U+FFFD, control
+// characters are escaped. NULL is null.
 void kz_json_put_string(kz_json_writer *writer, const char *key, const char *text);
 void kz_json_put_string_bytes(kz_json_writer *writer, const char *key, const char *text,
                               size_t count);

@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 
+// The caller's memory; zeros are no library.
 typedef struct kz_library {
     void *native;
 } kz_library;
@@ -13,6 +14,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_library_open(const char *name, kz_library *ou
 // A function's address. NOT_FOUND names the symbol. Convert through memcpy or a union.
 KAZEIA_MUST_CHECK kazeia_status kz_library_find(const kz_library *library, const char *symbol,
                                                 void **out_address);
+// Ends all addresses that were found; does nothing for no library.
 void kz_library_close(kz_library *library);
 
 #endif

@@ -14,16 +14,18 @@
 // Longest sentence, its NUL included; a longer one is cut at a character border and ends in "...".
 #define KZ_SENTENCE_BYTES 1024
 
-// Returns `status` after it has set this thread's sentence. Control characters and bytes that are
+// Returns `status` after it has set this thread's sentence. Arguments may point into the present
+// sentence. Never allocates. Control characters and bytes that are
 // not UTF-8 in the result are shown as '?', so that a hostile file cannot write to a terminal.
 kazeia_status kz_fail(kazeia_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// Puts "context: " in front of the present sentence; returns `status`.
+// Puts "context: " in front of the present sentence, which is cut at its end where both are too
+// long; returns `status`.
 kazeia_status kz_fail_context(kazeia_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// Passes a failure up.
+// Returns from the calling function with any status but KAZEIA_OK, NEEDS_INPUT and DONE among them.
 #define KZ_TRY(expression)                                 \
     do {                                                   \
         const kazeia_status kz_try_status_ = (expression); \

@@ -7,6 +7,8 @@
 
 #include "base/alloc.h"
 
+// The caller's memory: init, use, clear. Readers look at bytes and count; bytes moves when it
+// grows.
 typedef struct kz_text_buffer {
     kazeia_allocator allocator;
     char *bytes;     // [capacity + 1]
@@ -15,13 +17,16 @@ typedef struct kz_text_buffer {
     size_t limit;    // capacity never grows beyond this
 } kz_text_buffer;
 
-// Starts empty with room for `reserved` bytes; `limit` >= reserved.
+// Starts empty with room for `reserved` bytes; `limit` >= reserved. On failure the buffer may only
+// be cleared.
 KAZEIA_MUST_CHECK kazeia_status kz_text_buffer_init(kz_text_buffer *buffer,
                                                     const kazeia_allocator *allocator,
                                                     size_t reserved, size_t limit);
+// Frees the bytes; a buffer of zeros is fine.
 void kz_text_buffer_clear(kz_text_buffer *buffer);
 
-// Appends; on failure (limit or memory) the buffer is unchanged.
+// Appends; on failure (OUT_OF_MEMORY, for the limit too) the buffer is unchanged. `bytes` may be
+// NULL when count is 0 and must not lie in the buffer.
 KAZEIA_MUST_CHECK kazeia_status kz_text_buffer_append(kz_text_buffer *buffer, const char *bytes,
                                                       size_t count);
 KAZEIA_MUST_CHECK kazeia_status kz_text_buffer_append_string(kz_text_buffer *buffer,
