@@ -8,6 +8,7 @@
 
 #include "base/half.h"
 
+// Shifts give little-endian bytes at any address, whatever the machine's own order.
 void kz_store_u32(uint8_t *out, uint32_t value) {
     for (unsigned i = 0; i < 4; i++) {
         out[i] = (uint8_t)(value >> (8 * i));
@@ -38,6 +39,7 @@ void kz_byte_writer_clear(kz_byte_writer *writer) {
     kz_text_buffer_clear(&writer->buffer);
 }
 
+// The first failure stays in the writer: encoders put a whole table and ask once at its end.
 static void put_bytes(kz_byte_writer *writer, const void *bytes, size_t count) {
     if (writer->status == KAZEIA_OK) {
         writer->status = kz_text_buffer_append(&writer->buffer, bytes, count);
@@ -72,19 +74,24 @@ void kz_put_count(kz_byte_writer *writer, size_t count) {
             kz_fail(KAZEIA_BAD_ARGUMENT, "a program's table of %zu elements: %u are the most",
                     count, UINT32_MAX);
     }
+    // A count that was cut follows a failure: such bytes are never used.
     kz_put_u32(writer, (uint32_t)count);
 }
 
 void kz_put_string(kz_byte_writer *writer, const char *text) {
+    // An absent string is written as an empty one; where the two differ, the table says so beside
+    // it.
     const char *present = text != NULL ? text : "";
     const size_t length = strlen(present);
     kz_put_count(writer, length);
+    // With its NUL, so that a reader may use the string where it lies in the file.
     put_bytes(writer, present, length + 1);
 }
 
 // --- Reading ------------------------------------------------------------------------------------
 
 // The next `count` bytes, or NULL.
+// at <= count always holds, so the difference does not wrap.
 static const uint8_t *take_bytes(kz_byte_reader *reader, size_t count) {
     if (reader->status != KAZEIA_OK) {
         return NULL;
@@ -128,6 +135,7 @@ const char *kz_take_string(kz_byte_reader *reader) {
     if (bytes == NULL || end == NULL) {
         return "";
     }
+    // A NUL within would make the string shorter to C than to the file.
     if (*end != 0 || memchr(bytes, 0, length) != NULL) {
         reader->status =
             kz_fail(KAZEIA_BAD_FILE, "%s: the string at byte %zu does not end after its %zu bytes",
@@ -140,6 +148,7 @@ const char *kz_take_string(kz_byte_reader *reader) {
 uint32_t kz_take_count(kz_byte_reader *reader, size_t bytes_each, const char *elements) {
     const size_t start = reader->at;
     const uint32_t count = kz_take_u32(reader);
+    // Before anything is allocated for them: a count alone must not cost memory.
     if (reader->status == KAZEIA_OK && count > (reader->count - reader->at) / bytes_each) {
         reader->status = kz_fail(KAZEIA_BAD_FILE,
                                  "%s: %u %s at byte %zu, which the %zu bytes after it cannot hold",
@@ -150,6 +159,7 @@ uint32_t kz_take_count(kz_byte_reader *reader, size_t bytes_each, const char *el
 }
 
 kazeia_status kz_take_end(kz_byte_reader *reader) {
+    // Bytes behind the last record belong to no field: a newer writer's, or smuggled in.
     if (reader->status == KAZEIA_OK && reader->at != reader->count) {
         reader->status = kz_fail(KAZEIA_BAD_FILE, "%s: it ends at byte %zu, %zu bytes expected",
                                  reader->what, reader->at, reader->count);

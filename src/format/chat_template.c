@@ -18,6 +18,8 @@ const kz_chat_role *kz_chat_template_role(const kz_chat_template *chat_template,
     return NULL;
 }
 
+// `reaction` is BAD_FILE for a section that was read and BAD_ARGUMENT for one about to be written:
+// both go through the same rules.
 static kazeia_status check_length(kazeia_status reaction, const char *part, const char *what,
                                   size_t limit) {
     const size_t count = strlen(part);
@@ -38,6 +40,7 @@ static kazeia_status check_role(kazeia_status reaction, const kz_chat_template *
     KZ_TRY(check_part(reaction, role->name, "role name"));
     KZ_TRY(check_part(reaction, role->prefix, "role prefix"));
     KZ_TRY(check_part(reaction, role->suffix, "role suffix"));
+    // The first role of a name must be this one: a second would never be found.
     if (role->name[0] == '\0' || kz_chat_template_role(chat_template, role->name) != role) {
         return kz_fail(reaction, "chat template: role %u, '%s', has no name of its own", index,
                        role->name);
@@ -55,6 +58,7 @@ static kazeia_status check_template(kazeia_status reaction, const kz_chat_templa
     for (uint32_t i = 0; i < chat_template->role_count; i++) {
         KZ_TRY(check_role(reaction, chat_template, i));
     }
+    // A default system message needs a role to be said in.
     const bool has_system = kz_chat_template_role(chat_template, "system") != NULL;
     if (!kz_chat_template_role(chat_template, "user") ||
         !kz_chat_template_role(chat_template, "assistant") ||
@@ -65,6 +69,7 @@ static kazeia_status check_template(kazeia_status reaction, const kz_chat_templa
     return KAZEIA_OK;
 }
 
+// role_count was compared with KZ_CHAT_ROLE_LIMIT, the length of the array.
 static void take_roles(kz_byte_reader *reader, kz_chat_template *chat_template) {
     for (uint32_t i = 0; i < chat_template->role_count; i++) {
         kz_chat_role *role = &chat_template->roles[i];
@@ -79,6 +84,7 @@ kazeia_status kz_chat_template_open(const kz_bytes *section, kz_chat_template *o
         .bytes = section->bytes, .count = section->count, .what = "section 'chat_template'"};
     const uint32_t magic = kz_take_u32(&reader);
     const uint32_t version = kz_take_u32(&reader);
+    // A section too short for its magic is said to be that, not one of version 0.
     KZ_TRY(reader.status);
     if (magic != KZ_CHAT_TEMPLATE_MAGIC || version != KZ_CHAT_TEMPLATE_VERSION) {
         return kz_fail(magic == KZ_CHAT_TEMPLATE_MAGIC ? KAZEIA_UNSUPPORTED : KAZEIA_BAD_FILE,
@@ -88,9 +94,11 @@ kazeia_status kz_chat_template_open(const kz_bytes *section, kz_chat_template *o
     kz_chat_template chat_template = {.role_count = 0};
     chat_template.start = kz_take_string(&reader);
     chat_template.generation = kz_take_string(&reader);
+    // An empty default message and none are different things.
     const bool has_default_system = kz_take_u32(&reader) != 0;
     const char *default_system = kz_take_string(&reader);
     chat_template.default_system = has_default_system ? default_system : NULL;
+    // A role has three strings of at least 5 bytes: length and NUL.
     chat_template.role_count = kz_take_count(&reader, 3 * 5, "roles");
     if (chat_template.role_count > KZ_CHAT_ROLE_LIMIT) {
         return kz_fail(KAZEIA_BAD_FILE, "chat template: it has %u roles, at most %u are allowed",
@@ -134,6 +142,7 @@ kazeia_status kz_chat_template_build(const kz_chat_template *chat_template,
     void *bytes = NULL;
     if (status == KAZEIA_OK) {
         status =
+            // Freed by kz_free_aligned, like every section that is built.
             kz_alloc_aligned(&memory, writer.buffer.count, KZ_ALIGNMENT, "chat template", &bytes);
     }
     if (status == KAZEIA_OK) {

@@ -10,6 +10,7 @@
 
 #include "format/check_parts.h"
 
+// Caches are written but have no operand of that kind: they live from call to call.
 // True when the instruction's operand i is read; the written one is not, but by ROPE, in place.
 static bool is_read(const kz_instruction *instruction, uint32_t i) {
     return i != kz_op_written_operand(instruction->op) || instruction->op == KZ_OP_ROPE;
@@ -25,6 +26,8 @@ static kazeia_status follow_writes(const kz_check_site *site, uint8_t *is_writte
         }
         const uint32_t root = kz_value_root(site->method, instruction->operands[i]);
         const kz_value_kind kind = site->method->values[root].kind;
+        // Inputs, weights and states are there from the start; the rest holds an earlier call's
+        // bytes until written.
         if ((kind == KZ_VALUE_ARENA || kind == KZ_VALUE_OUTPUT) && !is_written[root]) {
             return kz_operand_fail(site, i, "a value that an earlier instruction writes");
         }
@@ -55,6 +58,7 @@ static kazeia_status check_instructions(const kz_program_description *descriptio
                                         const kz_method *method, uint8_t *is_written) {
     for (uint32_t i = 0; i < method->instruction_count; i++) {
         const kz_instruction *instruction = &method->instructions[i];
+        // Before all else: every look-up below is by op.
         const kz_op_shape *shape = kz_op_find((uint32_t)instruction->op);
         if (shape == NULL) {
             return kz_fail(KAZEIA_UNSUPPORTED, "instruction %u: op %u is not known to this library",
@@ -73,6 +77,7 @@ static kazeia_status check_method(const kz_program_description *description,
                                   const kz_method *method, const kazeia_allocator *allocator) {
     void *is_written = NULL;
     KZ_TRY(kz_check_values(description, method, allocator));
+    // One byte a value, zeroed: nothing is written at the start of a call.
     KZ_TRY(kz_alloc(allocator, method->value_count, 1, "marks of a method's values", &is_written));
     const kazeia_status status = check_instructions(description, method, is_written);
     kz_free(allocator, is_written);
@@ -113,6 +118,7 @@ static kazeia_status check_rotations(const kz_program_description *description) 
 kazeia_status kz_check_description(const kz_program_description *description,
                                    const kazeia_allocator *allocator) {
     const kazeia_allocator source = kz_allocator_or_default(allocator);
+    // Methods come last: their rules index tensors and states that must be sound by then.
     KZ_TRY(kz_check_metadata(description, &source));
     KZ_TRY(kz_check_tensors(description, &source));
     KZ_TRY(kz_check_states(description, &source));

@@ -18,6 +18,7 @@ static size_t sequence_length(const uint8_t *text, uint32_t *out_character) {
         *out_character = first;
         return 1;
     }
+    // 0xc0 and 0xc1 begin overlong forms only, and bytes below 0xc0 continue a sequence: no length.
     const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
     uint32_t character = first & (0x7fu >> length);
     for (size_t i = 1; i < length; i++) {
@@ -35,6 +36,7 @@ static size_t sequence_length(const uint8_t *text, uint32_t *out_character) {
     return length;
 }
 
+// C0, DEL and C1: a name with them could move a terminal's cursor or hide itself in a log.
 static bool is_control(uint32_t character) {
     return character < 0x20 || (character >= 0x7f && character < 0xa0);
 }
@@ -45,6 +47,7 @@ static kazeia_status check_characters(const char *text, const char *what, const 
         uint32_t character = 0;
         const size_t length = sequence_length(next, &character);
         const bool is_allowed =
+            // A control character is below 0xa0, so it fits strchr's char; NUL ended the text.
             length > 0 && (!is_control(character) || strchr(also, (int)character) != NULL);
         if (!is_allowed) {
             return kz_fail(KAZEIA_BAD_FILE, "%s '%.60s': byte %zu is %s, plain UTF-8 expected",
@@ -69,6 +72,7 @@ kazeia_status kz_check_name(const char *name, const char *what) {
     return check_characters(name, what, "");
 }
 
+// The heap has the greatest name in front: taking it off again and again sorts from the end.
 // Lets the name at `root` sink until no child is greater.
 static void sink(const char **names, size_t root, size_t count) {
     while (2 * root + 1 < count) {
@@ -117,6 +121,8 @@ kazeia_status kz_check_names(const void *records, size_t count, size_t stride, c
     KZ_TRY(kz_alloc(allocator, count, sizeof(char *), "a list of names", &memory));
     const char **names = memory;
     for (size_t i = 0; i < count; i++) {
+        // The first member of each record is its name: copied as bytes, since records differ in
+        // type.
         memcpy(&names[i], (const char *)records + i * stride, sizeof names[i]);
     }
     const kazeia_status status = kz_check_name_list(names, count, what);

@@ -7,6 +7,8 @@
 
 #include "format/check_parts.h"
 
+// check_operands_there has compared the index; only optional operands may be absent, and their
+// rules ask first.
 const kz_value *kz_operand(const kz_check_site *site, uint32_t i) {
     return &site->method->values[site->instruction->operands[i]];
 }
@@ -31,6 +33,7 @@ kazeia_status kz_operand_fail(const kz_check_site *site, uint32_t i, const char 
                    kz_type_name(value->type), value->rank, expected);
 }
 
+// Weights and states have shapes of their own, in other tables.
 static bool is_memory(const kz_value *value) {
     return value->kind == KZ_VALUE_ARENA || value->kind == KZ_VALUE_INPUT ||
            value->kind == KZ_VALUE_OUTPUT || value->kind == KZ_VALUE_VIEW;
@@ -41,6 +44,7 @@ kazeia_status kz_expect_rows(const kz_check_site *site, uint32_t i, bool may_be_
     const kz_value *value = kz_operand(site, i);
     const bool has_type = value->type == KZ_F32 || (may_be_a8 && value->type == KZ_A8);
     if (!is_memory(value) || !has_type || value->rank != 2 ||
+        // Constant columns make strides known when the file is opened; rows may follow symbols.
         !kz_dim_is_constant(&value->dims[1], out_columns) || *out_columns < 1) {
         return kz_operand_fail(site, i, may_be_a8 ? "f32 or a8 rows" : "f32 rows");
     }
@@ -57,6 +61,7 @@ kazeia_status kz_expect_rows_like(const kz_check_site *site, uint32_t i, bool ma
     char expected[80];
     uint32_t found;
     KZ_TRY(kz_expect_rows(site, i, may_be_a8, &found));
+    // Dimensions are compared as expressions: equal values for some symbols would not be enough.
     if (found != columns ||
         !kz_dim_equal(&kz_operand(site, i)->dims[0], &kz_operand(site, like)->dims[0])) {
         (void)snprintf(expected, sizeof expected, "as many rows as operand %u, %u columns (not %u)",
@@ -68,6 +73,8 @@ kazeia_status kz_expect_rows_like(const kz_check_site *site, uint32_t i, bool ma
 
 kazeia_status kz_expect_tokens(const kz_check_site *site, uint32_t i, uint32_t like) {
     const kz_value *value = kz_operand(site, i);
+    // Inputs only: their elements are compared with limits in each call, which computed integers
+    // are not.
     if (value->kind != KZ_VALUE_INPUT || value->type != KZ_I32 || value->rank != 1 ||
         !kz_dim_equal(&value->dims[0], &kz_operand(site, like)->dims[0])) {
         return kz_operand_fail(site, i, "an i32 input with one element for each row");
@@ -127,6 +134,7 @@ kazeia_status kz_expect_int(const kz_check_site *site, uint32_t k, const char *n
 kazeia_status kz_expect_float(const kz_check_site *site, uint32_t k, const char *name,
                               float least) {
     const float found = site->instruction->floats[k];
+    // A scale or epsilon that is no number would turn every result into NaN.
     if (!isfinite(found) || found < least) {
         return kz_fail(KAZEIA_BAD_FILE, "%s is %g, a finite number from %g on expected", name,
                        (double)found, (double)least);

@@ -19,6 +19,7 @@ static kazeia_status check_embed(const kz_check_site *site) {
                        tokens->limit, (unsigned long long)table->dims[0]);
     }
     KZ_TRY(kz_expect_float(site, 0, "scale", -FLT_MAX));
+    // Extents are below 2^31 (check_tables.c), so they fit.
     return kz_expect_rows_like(site, 2, false, 2, (uint32_t)table->dims[1]);
 }
 
@@ -26,6 +27,7 @@ static kazeia_status check_add_table(const kz_check_site *site, uint32_t columns
     const kz_tensor *table;
     uint64_t least;
     uint64_t greatest;
+    // Row t of the table is added to row t, so it needs as many rows as a call can have.
     KZ_TRY(kz_expect_matrix(site, 1, KZ_ROWS, &table));
     if (!kz_dim_range(&kz_operand(site, 0)->dims[0], site->method->symbols,
                       site->method->symbol_count, &least, &greatest) ||
@@ -68,6 +70,7 @@ static kazeia_status check_head_rms_norm(const kz_check_site *site) {
     KZ_TRY(kz_expect_rows(site, 0, false, &columns));
     KZ_TRY(kz_expect_int(site, 0, "head_dim", 1, KZ_HEAD_DIM_LIMIT));
     const uint32_t head_dim = (uint32_t)site->instruction->ints[0];
+    // The kernel steps over a row by whole heads.
     if (columns % head_dim != 0) {
         return kz_operand_fail(site, 0, "columns in whole heads");
     }
@@ -92,6 +95,7 @@ static kazeia_status check_linear(const kz_check_site *site) {
     uint32_t columns;
     KZ_TRY(kz_expect_rows(site, 0, true, &columns));
     KZ_TRY(kz_expect_matrix(site, 1, KZ_TILE16, &weight));
+    // The kernel is chosen by the weight's type alone, and reads x as that kernel expects.
     const kz_type expected = is_plain_float(weight->type) ? KZ_F32 : KZ_A8;
     if (kz_operand(site, 0)->type != expected) {
         return kz_operand_fail(site, 0,
@@ -123,6 +127,8 @@ static kazeia_status check_unfold(const kz_check_site *site) {
     KZ_TRY(kz_expect_int(site, 0, "kernel", 1, KZ_KERNEL_LIMIT));
     KZ_TRY(kz_expect_int(site, 1, "stride", 1, KZ_KERNEL_LIMIT));
     KZ_TRY(kz_expect_int(site, 2, "padding", 0, KZ_KERNEL_LIMIT));
+    // In 64 bits: both factors go up to 2^31. The difference 2 * padding - (kernel - 1) is small by
+    // the limits above.
     if (out_columns != (uint64_t)columns * (uint32_t)ints[0] ||
         !kz_dim_window(&kz_operand(site, 0)->dims[0], 2 * ints[2] - (ints[0] - 1),
                        (uint32_t)ints[1], &rows) ||
@@ -137,6 +143,7 @@ static kazeia_status check_unfold(const kz_check_site *site) {
 static kazeia_status check_activate(const kz_check_site *site) {
     uint32_t columns;
     KZ_TRY(kz_expect_rows(site, 0, false, &columns));
+    // Not `none`: such an instruction would be a copy that nobody exports.
     KZ_TRY(kz_expect_int(site, 0, "activation", 1, KZ_ACTIVATION_COUNT - 1));
     return kz_expect_rows_like(site, 1, true, 0, columns);
 }
@@ -196,6 +203,7 @@ typedef struct column_range {
 } column_range;
 
 static column_range range_of(const kz_check_site *site, uint32_t i) {
+    // Values that are no rows of constant columns count as whole: UINT32_MAX meets every range.
     const uint32_t index = site->instruction->operands[i];
     const kz_value *value = &site->method->values[index];
     const kz_value *root = &site->method->values[kz_value_root(site->method, index)];
@@ -216,6 +224,7 @@ static kazeia_status check_apart(const kz_check_site *site, const op_rule *rule)
             continue;
         }
         const column_range in = range_of(site, i);
+        // Element by element in place is safe; a shifted overlap would read what was just written.
         const bool is_same = in.root == out.root && in.first == out.first && in.end == out.end;
         const bool overlaps = in.root == out.root && in.first < out.end && out.first < in.end;
         if (overlaps && !(is_same && (rule->may_be_out >> i & 1) != 0)) {
@@ -228,6 +237,7 @@ static kazeia_status check_apart(const kz_check_site *site, const op_rule *rule)
 static kazeia_status check_written(const kz_check_site *site, const op_rule *rule) {
     const uint32_t root = kz_value_root(site->method, site->instruction->operands[rule->written]);
     const kz_value_kind kind = site->method->values[root].kind;
+    // Inputs are the caller's, weights are shared and mapped read-only.
     if (kind != KZ_VALUE_ARENA && kind != KZ_VALUE_OUTPUT) {
         return kz_operand_fail(site, rule->written, "arena or output, since it is written");
     }
@@ -248,6 +258,8 @@ static kazeia_status check_operands_there(const kz_check_site *site, const op_ru
 
 kazeia_status kz_check_op(const kz_check_site *site) {
     const op_rule *rule = rules[site->shape->op];
+    // In this order: rules follow indices, and what is written is only looked at once its shape is
+    // known.
     KZ_TRY(check_operands_there(site, rule));
     KZ_TRY(rule->check(site));
     return rule->written != KZ_NO_VALUE ? check_written(site, rule) : KAZEIA_OK;

@@ -15,12 +15,14 @@ kazeia_status kz_check_rope(const kz_check_site *site) {
     KZ_TRY(kz_expect_tokens(site, 1, 0));
     KZ_TRY(kz_expect_int(site, 0, "head_dim", 2, KZ_HEAD_DIM_LIMIT));
     const int32_t head_dim = site->instruction->ints[0];
+    // Fewer than head_dim rotate a part of each head; more would reach into the next one.
     KZ_TRY(kz_expect_int(site, 1, "rotary", 2, head_dim));
     KZ_TRY(kz_expect_int(site, 2, "pairing", 0, 1));
     const int32_t rotary = site->instruction->ints[1];
     if (columns % (uint32_t)head_dim != 0 || rotary % 2 != 0) {
         return kz_operand_fail(site, 0, "columns in whole heads, and an even number rotated");
     }
+    // Hence one tensor always means one number of rotated dimensions (context.c relies on it).
     return kz_expect_vector(site, 2, (uint32_t)rotary / 2);
 }
 
@@ -35,6 +37,7 @@ static kazeia_status check_row_table(const kz_check_site *site, uint32_t first, 
         return kz_fail(KAZEIA_BAD_FILE, "a row table of rows below %u, but the state has %llu",
                        table->limit, (unsigned long long)state_rows);
     }
+    // The largest extent over all symbols; a call with a smaller table compares with that one.
     for (uint32_t d = 0; d < 2; d++) {
         uint64_t least;
         uint64_t greatest;
@@ -79,6 +82,7 @@ kazeia_status kz_check_attention(const kz_check_site *site) {
     KZ_TRY(kz_expect_state(site, 1, &keys));
     KZ_TRY(kz_expect_state(site, 2, &values));
     KZ_TRY(check_states_alike(site, keys, values));
+    // Keys and values share the table, so the shorter state counts.
     KZ_TRY(check_row_table(site, 3, 0, keys->rows < values->rows ? keys->rows : values->rows));
     KZ_TRY(kz_expect_int(site, 0, "heads", 1, INT32_MAX));
     KZ_TRY(kz_expect_int(site, 1, "window", 0, INT32_MAX));
@@ -98,6 +102,7 @@ kazeia_status kz_check_attention(const kz_check_site *site) {
 kazeia_status kz_check_attention_full(const kz_check_site *site) {
     uint32_t columns;
     KZ_TRY(kz_expect_rows(site, 0, false, &columns));
+    // Keys and values have as many heads as queries here: encoders do not group them.
     KZ_TRY(kz_expect_rows_like(site, 1, false, 0, columns));
     KZ_TRY(kz_expect_rows_like(site, 2, false, 0, columns));
     KZ_TRY(kz_expect_int(site, 0, "heads", 1, INT32_MAX));

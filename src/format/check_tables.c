@@ -13,6 +13,7 @@
 static kazeia_status check_entry(const kz_metadata *entry) {
     switch (entry->type) {
     case KZ_METADATA_INTEGER:
+    // Any number is a sound one: what it means is the reader's matter.
     case KZ_METADATA_REAL:
     case KZ_METADATA_INTEGERS:
         return KAZEIA_OK;
@@ -23,6 +24,7 @@ static kazeia_status check_entry(const kz_metadata *entry) {
         }
         return KAZEIA_OK;
     case KZ_METADATA_STRING:
+        // Names were checked before, so a key may stand in a sentence.
         return kz_check_text(entry->string, entry->key);
     case KZ_METADATA_STRINGS:
         for (size_t i = 0; i < entry->count; i++) {
@@ -47,6 +49,7 @@ kazeia_status kz_check_metadata(const kz_program_description *description,
 // --- Tensors ------------------------------------------------------------------------------------
 
 static kazeia_status check_form(const kz_tensor *tensor) {
+    // A matrix is what products take; tables in rows may have more dimensions.
     const uint32_t most = tensor->layout == KZ_TILE16 ? 2 : KZ_RANK_LIMIT;
     const uint32_t least = tensor->layout == KZ_TILE16 ? 2 : 1;
     if (!kz_type_is_known(tensor->type) || !kz_layout_holds(tensor->layout, tensor->type)) {
@@ -69,6 +72,7 @@ static kazeia_status find_extents(const kz_tensor *tensor, uint64_t *out_rows,
     *out_columns = tensor->dims[tensor->rank - 1];
     for (uint32_t d = 0; d < KZ_RANK_LIMIT; d++) {
         const uint64_t extent = tensor->dims[d];
+        // Dimensions beyond the rank are 1, so that their product never depends on the rank.
         if (extent < 1 || extent > EXTENT_LIMIT || (d >= tensor->rank && extent != 1)) {
             return kz_fail(KAZEIA_BAD_FILE, "tensor '%s': extent %u of %u is %llu", tensor->name, d,
                            tensor->rank, (unsigned long long)extent);
@@ -76,6 +80,8 @@ static kazeia_status find_extents(const kz_tensor *tensor, uint64_t *out_rows,
         if (d + 1 < tensor->rank) {
             *out_rows *= extent;
         }
+        // At each step: rows are below 2^46 and an extent below 2^31, so the product cannot wrap
+        // before it is seen.
         if (*out_rows > BYTES_LIMIT) {
             return kz_fail(KAZEIA_BAD_FILE, "tensor '%s': %llu rows are too many", tensor->name,
                            (unsigned long long)*out_rows);
@@ -94,6 +100,8 @@ static kazeia_status check_size(const kz_tensor *tensor) {
     uint64_t columns;
     size_t expected;
     KZ_TRY(find_extents(tensor, &rows, &columns));
+    // The size follows from the form: a file that says otherwise is damaged, or lies to be read
+    // beyond its end.
     if (kz_layout_tensor_bytes(tensor->layout, tensor->type, (size_t)rows, (size_t)columns,
                                &expected) != KAZEIA_OK ||
         expected > BYTES_LIMIT) {
@@ -115,6 +123,7 @@ static kazeia_status check_place(const kz_program_description *description,
         return kz_fail(KAZEIA_BAD_FILE, "tensor '%s': weight context %u of %zu", tensor->name,
                        tensor->context, description->context_count);
     }
+    // Contexts' own bytes were compared with the file when they were located (reader.c).
     const uint64_t room = description->contexts[tensor->context].bytes;
     if (tensor->offset % KZ_ALIGNMENT != 0 || tensor->offset > room ||
         tensor->bytes > room - tensor->offset) {
@@ -148,6 +157,7 @@ static kazeia_status check_state(const kz_state *state) {
         return kz_fail(KAZEIA_BAD_FILE, "state '%s': type %u, f32, f16 or i8 expected", state->name,
                        (unsigned)state->type);
     }
+    // A head of i8 is an f32 scale and its bytes: whole words keep every scale aligned.
     const uint32_t multiple = state->type == KZ_I8 ? 4 : 1;
     if (state->head_dim < 1 || state->head_dim > KZ_HEAD_DIM_LIMIT ||
         state->head_dim % multiple != 0) {

@@ -6,6 +6,8 @@
 // corners: what holds there holds for every call. Sizes are taken from the greatest dimensions.
 #include "format/check_parts.h"
 
+// Far more tokens or frames than a call has, and small enough that four terms of a dimension fit 63
+// bits.
 #define SYMBOL_MAXIMUM_LIMIT ((uint32_t)1 << 20)
 #define ARENA_BYTES_LIMIT ((uint64_t)1 << 46)
 
@@ -17,6 +19,7 @@ const char *kz_value_kind_name(kz_value_kind kind) {
     return kind >= KZ_VALUE_ARENA && kind <= KZ_VALUE_VIEW ? names[kind] : "unknown";
 }
 
+// Views of views are refused below, so one step is enough.
 uint32_t kz_value_root(const kz_method *method, uint32_t value) {
     return method->values[value].kind == KZ_VALUE_VIEW ? method->values[value].index : value;
 }
@@ -42,12 +45,13 @@ static kazeia_status check_symbols(const kz_method *method, const kazeia_allocat
 // Checks rank and dimensions; *out_bytes is the size at the greatest dimensions.
 static kazeia_status check_shape(const kz_method *method, const kz_value *value,
                                  uint64_t *out_bytes) {
-    uint64_t greatest[2] = {1, 1};
+    uint64_t greatest[2] = {1, 1}; // rows, columns; a vector is one row
     if (value->rank != 1 && value->rank != 2) {
         return kz_fail(KAZEIA_BAD_FILE, "rank %u, 1 or 2 expected", value->rank);
     }
     for (uint32_t d = 0; d < value->rank; d++) {
         uint64_t least;
+        // A call may bind any symbol to 0, so the least value counts too: below 0 is refused.
         if (!kz_dim_range(&value->dims[d], method->symbols, method->symbol_count, &least,
                           &greatest[d + 2 - value->rank])) {
             return kz_fail(KAZEIA_BAD_FILE,
@@ -75,6 +79,7 @@ static kazeia_status check_arena_value(const kz_method *method, const kz_value *
                        kz_type_name(value->type));
     }
     KZ_TRY(check_shape(method, value, &bytes));
+    // Compared without adding: offset + bytes could wrap.
     if (value->offset % KZ_ALIGNMENT != 0 || value->offset > method->arena_bytes ||
         bytes > method->arena_bytes - value->offset) {
         return kz_fail(KAZEIA_BAD_FILE,
@@ -90,6 +95,7 @@ static kazeia_status check_input(const kz_method *method, const kz_value *value)
     if (value->type != KZ_F32 && value->type != KZ_I32) {
         return kz_fail(KAZEIA_BAD_FILE, "type %s, f32 or i32 expected", kz_type_name(value->type));
     }
+    // A limit of 0 would allow no element, and one over INT32_MAX every one.
     if (value->type == KZ_I32 && (value->limit < 1 || value->limit > INT32_MAX)) {
         return kz_fail(KAZEIA_BAD_FILE, "limit %u of its elements, 1 to %d expected", value->limit,
                        INT32_MAX);
@@ -136,6 +142,7 @@ static kazeia_status check_view(const kz_method *method, const kz_value *value) 
 }
 
 static kazeia_status check_index(const kz_value *value, size_t count, const char *what) {
+    // Shapes of weights and states stand in their own tables: a second one here could contradict.
     if (value->index >= count || value->rank != 0) {
         return kz_fail(KAZEIA_BAD_FILE, "%s %u of %zu with rank %u, rank 0 expected", what,
                        value->index, count, value->rank);
@@ -145,6 +152,7 @@ static kazeia_status check_index(const kz_value *value, size_t count, const char
 
 static kazeia_status check_value(const kz_program_description *description, const kz_method *method,
                                  const kz_value *value) {
+    // Names are what callers bind by; a name elsewhere would have no meaning.
     const bool is_named = value->kind == KZ_VALUE_INPUT || value->kind == KZ_VALUE_OUTPUT;
     if (is_named != (value->name != NULL)) {
         return kz_fail(KAZEIA_BAD_FILE, "%s a name, which inputs and outputs have and others not",
@@ -176,6 +184,7 @@ static kazeia_status check_binding(const kz_method *method, const uint32_t *list
     const char *what = kz_value_kind_name(kind);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t v = list[i];
+        // Marks of inputs and outputs share the scratch: no value has both kinds.
         if (v >= method->value_count || method->values[v].kind != kind || is_listed[v]) {
             return kz_fail(KAZEIA_BAD_FILE, "%s %u: value %u of %u is no %s or is listed twice",
                            what, i, v, method->value_count, what);
@@ -236,6 +245,7 @@ kazeia_status kz_check_values(const kz_program_description *description, const k
                                    kz_value_kind_name(method->values[i].kind));
         }
     }
+    // Before the names, which are reached through the lists.
     KZ_TRY(check_bindings(method, allocator));
     return check_binding_names(method, allocator);
 }

@@ -24,6 +24,7 @@ kazeia_status kz_checksum_stream_create(const kazeia_allocator *allocator,
                                         kz_checksum_stream **out_stream) {
     const kazeia_allocator source = kz_allocator_or_default(allocator);
     void *memory = NULL;
+    // xxHash's state wants 64 bytes of alignment for its vector loads.
     KZ_TRY(kz_alloc_aligned(&source, sizeof(kz_checksum_stream), STATE_ALIGNMENT,
                             "a checksum's state", &memory));
     kz_checksum_stream *stream = memory;
@@ -38,6 +39,7 @@ void kz_checksum_stream_add(kz_checksum_stream *stream, const void *bytes, size_
 }
 
 uint64_t kz_checksum_stream_finish(kz_checksum_stream *stream) {
+    // Reset at once: the writer hashes one weight context after the other with one stream.
     const uint64_t checksum = XXH3_64bits_digest(&stream->state);
     (void)XXH3_64bits_reset(&stream->state);
     return checksum;

@@ -6,10 +6,12 @@
 
 #include <stdalign.h>
 
+// Some hundreds of records: few calls to the allocator, little left over.
 #define CHUNK_BYTES ((size_t)32 * 1024)
 #define LARGE_BYTES ((size_t)2 * 1024) // from here on a piece has its own chunk
 #define PIECE_ALIGNMENT ((size_t)8)    // enough for pointers, u64 and double
 
+// The link is padded, so that the first piece behind it is aligned as well.
 struct kz_chunk {
     alignas(16) kz_chunk *older;
 };
@@ -56,6 +58,7 @@ kazeia_status kz_chunks_take(kz_chunks *chunks, size_t count, size_t bytes_each,
         return kz_fail(KAZEIA_OUT_OF_MEMORY, "%zu x %zu bytes for %s are more than memory", count,
                        bytes_each, what);
     }
+    // The present chunk stays in use: a large table must not throw away its rest.
     if (bytes >= LARGE_BYTES) {
         KZ_TRY(add_chunk(chunks, bytes, what, &room));
         *out_memory = room;

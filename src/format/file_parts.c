@@ -12,6 +12,7 @@
 #include "format/checksum.h"
 
 #define MAGIC_BYTES 8
+// A header cannot hold the checksum of itself: its place counts as zeros.
 #define CHECKSUM_PLACE 40 // of the header's own checksum, in both headers
 
 static const uint8_t program_magic[MAGIC_BYTES] = {0x8b, 'K', 'Z', 'P', '\r', '\n', 0x1a, '\n'};
@@ -33,6 +34,7 @@ const char *kz_section_name(uint32_t kind) {
 }
 
 // The checksum of a header whose own checksum counts as zero. `count` <= the largest header.
+// A copy, because the file's bytes are mapped read-only.
 static uint64_t header_checksum(const uint8_t *bytes, size_t count) {
     uint8_t copy[KZ_HEADER_BYTES + KZ_SECTION_LIMIT * KZ_SECTION_BYTES];
     memcpy(copy, bytes, count);
@@ -76,6 +78,7 @@ static kazeia_status check_start(const uint8_t *bytes, size_t count) {
                        "program header: the first bytes are not those of a program file; "
                        "'export' makes one from a checkpoint");
     }
+    // Versions are compared before sizes: another version may have another header.
     if (kz_load_u32(bytes + 8) != KZ_FORMAT_VERSION) {
         return kz_fail(KAZEIA_UNSUPPORTED,
                        "program header: format version %u, this library reads %u; export it again",
@@ -95,6 +98,7 @@ static kazeia_status check_header_size(const uint8_t *bytes, size_t count) {
                        KZ_SECTION_LIMIT);
     }
     const uint64_t file_bytes = kz_load_u64(bytes + 16);
+    // Both before the checksum, which reads header_bytes bytes.
     if (file_bytes != count || header_bytes > count) {
         return kz_fail(KAZEIA_BAD_FILE,
                        "program header: the file has %zu bytes, %llu expected; it was cut or is "
@@ -115,6 +119,8 @@ static kazeia_status check_section(const kz_section *section, uint32_t index, ui
                                    uint64_t file_bytes) {
     const bool is_weights = section->kind == KZ_SECTION_WEIGHTS;
     const uint64_t alignment = is_weights ? KZ_PAGE : KZ_ALIGNMENT;
+    // Sections stand in the order of their offsets, so each is compared with one end only and none
+    // can overlap.
     if (section->offset < end || section->offset % alignment != 0 || section->offset > file_bytes ||
         section->length > file_bytes - section->offset) {
         return kz_fail(KAZEIA_BAD_FILE,
@@ -125,6 +131,7 @@ static kazeia_status check_section(const kz_section *section, uint32_t index, ui
                        (unsigned long long)file_bytes, (unsigned long long)alignment);
     }
     const bool is_table = section->kind >= 1 && section->kind < KZ_SECTION_TABLE_END;
+    // Kinds with the optional bit are a newer writer's: they are verified and passed over.
     if (!is_table && !is_weights && (section->kind & KZ_SECTION_OPTIONAL) == 0) {
         return kz_fail(KAZEIA_UNSUPPORTED, "section %u: kind %u is not known to this library",
                        index, section->kind);
@@ -150,6 +157,7 @@ static kazeia_status decode_sections(const uint8_t *bytes, kz_file_header *heade
             is_there[section->kind] = true;
         }
     }
+    // Tokenizer and template may be absent: not every program speaks or hears words.
     for (uint32_t kind = KZ_SECTION_METADATA; kind <= KZ_SECTION_METHODS; kind++) {
         if (!is_there[kind]) {
             return kz_fail(KAZEIA_BAD_FILE, "section table: section '%s' is missing",
@@ -185,6 +193,7 @@ void kz_shard_header_encode(const kz_shard_header *header, uint8_t out[KZ_SHARD_
 
 kazeia_status kz_shard_header_decode(const uint8_t *bytes, size_t count,
                                      kz_shard_header *out_header) {
+    // The whole first page: weights begin behind it.
     if (count < KZ_PAGE || memcmp(bytes, shard_magic, MAGIC_BYTES) != 0) {
         return kz_fail(KAZEIA_BAD_FILE, "its first bytes are not those of a weights file");
     }
@@ -208,6 +217,7 @@ kazeia_status kz_shard_header_decode(const uint8_t *bytes, size_t count,
 bool kz_is_shard_name(const char *name) {
     static const char ending[] = ".kzw";
     const size_t length = strlen(name);
+    // A plain name, no hidden one: a program looks in its own folder and nowhere else.
     return length > strlen(ending) && length <= 255 && name[0] != '.' &&
            strchr(name, '/') == NULL && strcmp(name + length - strlen(ending), ending) == 0;
 }
@@ -216,10 +226,14 @@ bool kz_is_shard_name(const char *name) {
 
 uint64_t kz_content_id(const kz_section *tables, size_t table_count,
                        const kz_weight_context *contexts, size_t context_count) {
+    // (kind, length, checksum) of each part: an id over checksums costs no second pass over
+    // gigabytes.
     uint8_t list[(KZ_SECTION_TABLE_END + KZ_SHARD_LIMIT) * 24] = {0};
     size_t count = 0;
     for (uint32_t kind = KZ_SECTION_METADATA; kind < KZ_SECTION_TABLE_END; kind++) {
         for (size_t i = 0; i < table_count; i++) {
+            // In order of kind, not of the file. The table of contexts is left out: it holds file
+            // names, and those hold the id.
             if (tables[i].kind == kind && kind != KZ_SECTION_CONTEXTS) {
                 kz_store_u64(list + count, kind);
                 kz_store_u64(list + count + 8, tables[i].length);

@@ -49,12 +49,15 @@ bool kz_layout_holds(kz_layout layout, kz_type type) {
     return layout == KZ_TILE16 && (is_float || record_bytes(type) != 0);
 }
 
+// Zero scales make padding of quantised columns count for nothing; plain types need whole pairs at
+// most.
 size_t kz_layout_padded_columns(kz_type type, size_t columns) {
     const size_t multiple = record_bytes(type) != 0 ? KZ_RECORD_COLUMNS : type == KZ_BF16 ? 2 : 1;
     return (columns + multiple - 1) / multiple * multiple;
 }
 
 size_t kz_layout_panel_bytes(kz_type type, size_t columns) {
+    // 16 rows of at most 4 bytes a column, padded: 128 bytes a column is more than any type needs.
     if (!kz_layout_holds(KZ_TILE16, type) || columns > SIZE_MAX / 128) {
         return 0;
     }
@@ -74,6 +77,7 @@ kazeia_status kz_layout_tensor_bytes(kz_layout layout, kz_type type, size_t rows
     const bool is_tiled = layout == KZ_TILE16;
     const size_t unit_bytes =
         is_tiled ? kz_layout_panel_bytes(type, columns) : kz_type_row_bytes(type, columns);
+    // Rounded up without adding 15 first, which could wrap.
     const size_t units = is_tiled ? rows / KZ_PANEL_ROWS + (rows % KZ_PANEL_ROWS != 0) : rows;
     if ((unit_bytes == 0 && columns != 0) || !kz_size_mul(units, unit_bytes, out_bytes)) {
         return kz_fail(KAZEIA_OUT_OF_MEMORY, "a tensor of %zu x %zu %s is larger than memory", rows,
@@ -121,6 +125,8 @@ static void pack_q8_block(const uint8_t *q, size_t row_index, uint8_t *out_group
 static void pack_q4_block(const uint8_t *q, size_t row_index, uint8_t *out_groups) {
     uint32_t words[4];
     memcpy(words, q, sizeof words);
+    // Low nibbles of the block's bytes are its first 16 elements: groups 0 and 1 take those, 2 and
+    // 3 the high ones.
     const uint32_t groups[4] = {
         (words[0] & LOW_NIBBLES) | (words[1] & LOW_NIBBLES) << 4,
         (words[2] & LOW_NIBBLES) | (words[3] & LOW_NIBBLES) << 4,
@@ -157,6 +163,7 @@ static void pack_records(kz_type type, const void *const *rows, size_t row_count
     const size_t block_count = columns / KZ_BLOCK;
     const size_t bytes_each = record_bytes(type);
     for (size_t first = 0; first < block_count; first += RECORD_BLOCKS) {
+        // An odd number of blocks leaves half a record, whose scales stay zero.
         const size_t present = block_count - first < RECORD_BLOCKS ? 1 : RECORD_BLOCKS;
         uint8_t *record = out_panel + first / RECORD_BLOCKS * bytes_each;
         for (size_t r = 0; r < row_count; r++) {
@@ -186,6 +193,7 @@ static bool fills_panel(kz_type type, const void *const *rows, size_t row_count,
 
 void kz_layout_pack_panel(kz_type type, const void *const *rows, size_t row_count, size_t columns,
                           void *out_panel) {
+    // A panel that is written whole anyway is not cleared: that would double its stores.
     if (!fills_panel(type, rows, row_count, columns)) {
         memset(out_panel, 0, kz_layout_panel_bytes(type, columns));
     }
@@ -221,6 +229,7 @@ static float read_bf16(const uint8_t *bytes) {
     return kz_float_from_bf16(brain);
 }
 
+// Written apart from the packing, element by element, so that each checks the other.
 // Element k (0..63) of a row of a record.
 static float record_element(kz_type type, const uint8_t *record, size_t row, size_t k) {
     const size_t place = (k / KZ_BLOCK * KZ_PANEL_ROWS + row) * 2;

@@ -21,6 +21,7 @@ static kazeia_status sum_tensors(const kz_placement *placement, uint64_t *out_to
     uint64_t total = 0;
     for (size_t i = 0; i < placement->description.tensor_count; i++) {
         const uint64_t bytes = placement->tensors[i].bytes;
+        // Both are below 2^57 here, so the sum does not wrap.
         if (bytes > WEIGHT_BYTES_LIMIT || total + bytes > WEIGHT_BYTES_LIMIT) {
             return kz_fail(KAZEIA_BAD_ARGUMENT, "tensor '%s' of %llu bytes: weights are too large",
                            placement->tensors[i].name, (unsigned long long)bytes);
@@ -36,12 +37,16 @@ static void place_tensors(kz_placement *placement, uint64_t bytes_left) {
     const size_t context_count = placement->description.context_count;
     size_t next = 0;
     for (size_t c = 0; c < context_count; c++) {
+        // Of what is left, not of the whole: one large tensor early does not leave the last context
+        // empty.
         const uint64_t share = bytes_left / (context_count - c);
         const size_t last = tensor_count - (context_count - c - 1); // the others need one each
         uint64_t bytes = 0;
         const size_t first = next;
         while (next < last) {
             const uint64_t added = aligned(placement->tensors[next].bytes);
+            // Half of the tensor beyond the share is the nearer end; each context takes one at
+            // least, the last one the rest.
             if (next > first && c + 1 < context_count && bytes + added / 2 > share) {
                 break;
             }
@@ -60,6 +65,7 @@ static kazeia_status fill_placement(kz_placement *placement) {
     void *tensors = NULL;
     void *contexts = NULL;
     uint64_t total = 0;
+    // Own copies: offsets are written into them, and the caller's description stays as it is.
     KZ_TRY(kz_alloc(&placement->allocator, description->tensor_count, sizeof(kz_tensor),
                     "the tensor table", &tensors));
     placement->tensors = tensors;
@@ -80,6 +86,7 @@ kazeia_status kz_placement_init(kz_placement *placement, const kz_program_descri
                                 uint32_t context_count, const kazeia_allocator *allocator) {
     *placement = (kz_placement){.allocator = kz_allocator_or_default(allocator),
                                 .description = *description};
+    // A program without weights (a tokenizer alone, say) has no context.
     placement->description.context_count = description->tensor_count == 0 ? 0 : context_count;
     if (context_count < 1 || context_count > KZ_SHARD_LIMIT) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "%u weight files asked for, 1 to %u are possible",

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+// Far above any extent; a term of it times bytes of an element stays within 63 bits.
 #define DIM_LIMIT ((int64_t)1 << 40)
 #define TERM_LIMIT ((int64_t)1 << 60)
 
@@ -21,6 +22,7 @@ static const kz_op_shape op_shapes[] = {
 #define OP_COUNT (sizeof op_shapes / sizeof op_shapes[0])
 
 const kz_op_shape *kz_op_find(uint32_t number) {
+    // Some fourteen ops: a search costs nothing beside an instruction, and numbers may have gaps.
     for (size_t i = 0; i < OP_COUNT; i++) {
         if ((uint32_t)op_shapes[i].op == number) {
             return &op_shapes[i];
@@ -45,15 +47,18 @@ uint64_t kz_dim_value(const kz_dim *dim, const uint32_t *symbols, uint32_t symbo
     int64_t sum = dim->offset;
     for (uint32_t i = 0; i < KZ_SYMBOL_LIMIT && i < symbol_count; i++) {
         const int64_t term = (int64_t)dim->scale[i] * (int64_t)symbols[i];
+        // Four terms of 2^60 and an offset fit 63 bits.
         if (term > TERM_LIMIT || term < -TERM_LIMIT) {
             return UINT64_MAX;
         }
         sum += term;
     }
     const int64_t divisor = dim->divisor;
+    // ceil of anything above -1 is 0 or more: only a quotient of -1 and below is no extent.
     if (divisor == 0 || sum <= -divisor) {
         return UINT64_MAX;
     }
+    // C's division truncates: the ceiling of a positive quotient is written without overflow.
     const int64_t value = sum <= 0 ? 0 : (sum - 1) / divisor + 1;
     return value > DIM_LIMIT ? UINT64_MAX : (uint64_t)value;
 }
@@ -74,13 +79,15 @@ kz_dim kz_dim_symbol(uint32_t symbol) {
     return dim;
 }
 
+// Expressions, not values: two that differ may still be equal for all symbols, and are then
+// refused. Exporters derive both from one.
 bool kz_dim_equal(const kz_dim *a, const kz_dim *b) {
     return memcmp(a->scale, b->scale, sizeof a->scale) == 0 && a->offset == b->offset &&
            a->divisor == b->divisor;
 }
 
 bool kz_dim_is_constant(const kz_dim *dim, uint32_t *out_value) {
-    static const int32_t no_symbols[KZ_SYMBOL_LIMIT];
+    static const int32_t no_symbols[KZ_SYMBOL_LIMIT]; // zeros
     if (memcmp(dim->scale, no_symbols, sizeof no_symbols) != 0) {
         return false;
     }
@@ -91,6 +98,7 @@ bool kz_dim_is_constant(const kz_dim *dim, uint32_t *out_value) {
 
 // ceil((ceil(n / d) + a) / s) = ceil((n + a * d) / (d * s)) for whole a.
 bool kz_dim_window(const kz_dim *dim, int32_t added, uint32_t stride, kz_dim *out_dim) {
+    // In 64 bits, then compared: both factors are 32-bit numbers of a file.
     const uint64_t divisor = (uint64_t)dim->divisor * stride;
     if (dim->divisor == 0 || stride == 0 || divisor > INT32_MAX) {
         return false;
@@ -110,6 +118,7 @@ bool kz_dim_range(const kz_dim *dim, const kz_symbol *symbols, uint32_t symbol_c
     uint32_t at_least[KZ_SYMBOL_LIMIT] = {0};
     uint32_t at_greatest[KZ_SYMBOL_LIMIT] = {0};
     for (uint32_t i = 0; i < KZ_SYMBOL_LIMIT; i++) {
+        // A dimension may not depend on a symbol that the method does not have.
         if (i >= symbol_count) {
             if (dim->scale[i] != 0) {
                 return false;
@@ -134,6 +143,7 @@ static size_t multiply_or_max(size_t a, size_t b) {
 
 size_t kz_state_head_bytes(const kz_state *state) {
     if (state->type == KZ_I8) {
+        // A scale, then its integers (kz_state).
         return sizeof(float) + (size_t)state->head_dim;
     }
     return multiply_or_max(kz_type_block_bytes(state->type), state->head_dim);
@@ -206,6 +216,7 @@ static bool table_operands(kz_op op, uint32_t *out_table) {
 }
 
 uint64_t kz_input_limit(const kz_method *method, uint32_t input, const uint32_t *symbols) {
+    // The file's limit holds for the largest table; this call's may be smaller.
     uint64_t limit = method->values[input].limit;
     for (uint32_t i = 0; i < method->instruction_count; i++) {
         const kz_instruction *instruction = &method->instructions[i];

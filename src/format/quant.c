@@ -53,6 +53,7 @@ bool kz_type_from_name(const char *text, kz_type *out_type) {
 }
 
 size_t kz_type_row_bytes(kz_type type, size_t columns) {
+    // No type has over 8 bytes an element, row padding of A8 included: nothing below wraps.
     if (!kz_type_is_known(type) || columns > SIZE_MAX / 8) {
         return 0;
     }
@@ -62,6 +63,7 @@ size_t kz_type_row_bytes(kz_type type, size_t columns) {
     return columns / facts_of_types[type].block_elements * facts_of_types[type].block_bytes;
 }
 
+// Rows of blocks have odd places in a checkpoint: nothing in them is aligned.
 static uint16_t read_u16(const uint8_t *bytes) {
     uint16_t value;
     memcpy(&value, bytes, sizeof value);
@@ -95,6 +97,7 @@ static void decode_q4_0(const uint8_t *row, size_t columns, float *out_values) {
         const float scale = kz_float_from_f16(read_u16(row));
         const uint8_t *q = row + 2;
         for (size_t i = 0; i < KZ_BLOCK / 2; i++) {
+            // Low nibbles are the first half of a block, high ones the second (GGUF).
             out_values[at + i] = scale * (float)((q[i] & 15) - 8);
             out_values[at + i + 16] = scale * (float)((q[i] >> 4) - 8);
         }

@@ -27,11 +27,13 @@ static float round_even(float value) {
     return (value + ROUNDER) - ROUNDER;
 }
 
+// Comparisons are written so that NaN ends at a limit; blocks with NaN were refused before.
 static float clamp(float value, float least, float greatest) {
     const float raised = value > least ? value : least;
     return raised < greatest ? raised : greatest;
 }
 
+// One fixed tree of additions, so that bytes do not depend on how a compiler sums.
 static float add_lanes(const float lanes[LANES]) {
     return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
            ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
@@ -83,10 +85,14 @@ static bool encode_q8_0_block(const float *values, uint8_t *out_block) {
         return false;
     }
     const uint16_t scale = kz_f16_from_float(largest / 127.0f);
+    // By the scale as it is stored, not as it was computed: the integers then fit what a reader
+    // multiplies.
     const float inverse = inverse_of(kz_float_from_f16(scale));
     write_u16(out_block, scale);
     int8_t *q = (int8_t *)(out_block + 2);
     for (size_t i = 0; i < KZ_BLOCK; i++) {
+        // The rounded scale may be smaller than the exact one: the clamp keeps 127 from becoming
+        // 128.
         q[i] = (int8_t)(int)round_even(clamp(values[i] * inverse, -127.0f, 127.0f));
     }
     return true;
@@ -96,6 +102,7 @@ static bool encode_q8_0_block(const float *values, uint8_t *out_block) {
 
 static void write_nibbles(const float q[KZ_BLOCK], uint8_t *out_bytes) {
     for (size_t i = 0; i < KZ_BLOCK / 2; i++) {
+        // As GGUF has it: element i and i + 16 share a byte.
         out_bytes[i] = (uint8_t)((int)q[i] | (int)q[i + 16] << 4);
     }
 }
@@ -145,10 +152,13 @@ static float search_q4_0_scale(const float *values, float largest) {
 static bool encode_q4_0_block(const float *values, uint8_t *out_block) {
     float least, greatest;
     find_range(values, &least, &greatest);
+    // With its sign: -8 is the end of the range that has one step more, so the largest value gets
+    // it.
     const float largest = -least > greatest ? least : greatest;
     if (!is_finite_block(values) || fabsf(largest) / 7.0f > F16_LARGEST) {
         return false;
     }
+    // A block that f16 cannot tell from zero is all zeros: the search divides by its largest value.
     const bool is_zero = kz_float_from_f16(kz_f16_from_float(largest / 8.0f)) == 0.0f;
     const uint16_t scale = is_zero ? 0 : kz_f16_from_float(search_q4_0_scale(values, largest));
     const float inverse = inverse_of(kz_float_from_f16(scale));
@@ -216,6 +226,7 @@ static bool encode_q4_1_block(const float *values, uint8_t *out_block) {
     const float range = greatest - least;
     float centred[KZ_BLOCK];
     const float sum = centre_block(values, middle, centred);
+    // A block of equal values has no slope: its mean is all there is to say.
     line_fit line = {0.0f, sum / KZ_BLOCK};
     if (kz_float_from_f16(kz_f16_from_float(range / 15.0f)) != 0.0f) {
         line = search_q4_1_line(centred, sum, least - middle, range);
@@ -240,6 +251,7 @@ static bool encode_f16(const float *values, size_t columns, uint8_t *out_row) {
     bool fits = true;
     for (size_t i = 0; i < columns; i++) {
         const uint16_t half = kz_f16_from_float(values[i]);
+        // A finite value that becomes infinity does not fit; infinity itself does.
         fits = fits && ((half & 0x7fffu) != 0x7c00u || isinf(values[i]));
         write_u16(out_row + 2 * i, half);
     }
@@ -257,6 +269,7 @@ typedef bool (*block_encoder)(const float *values, uint8_t *out_block);
 
 static bool encode_blocks(kz_type type, block_encoder encode, const float *values, size_t columns,
                           uint8_t *out_row) {
+    // columns is a multiple of 32: the exporter's formats pass refuses every other.
     for (size_t i = 0; i < columns; i += KZ_BLOCK, out_row += kz_type_block_bytes(type)) {
         if (!encode(values + i, out_row)) {
             return false;

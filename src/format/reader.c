@@ -21,6 +21,7 @@
 struct kz_program_file {
     kazeia_allocator allocator;
     kz_chunks chunks;
+    // Strings and weights point into these bytes: the map lives as long as the description.
     kz_file_map map;         // empty for a program in memory
     kz_bytes bytes;          // the whole program file
     kz_file_map *siblings;   // [context_count]; empty for contexts inside the program
@@ -47,6 +48,7 @@ static const table_reading readings[KZ_SECTION_TABLE_END] = {
     [KZ_SECTION_METHODS] = {"section 'methods'", kz_decode_methods},
 };
 
+// check_section kept it inside the file.
 static kazeia_status verify_section(const kz_program_file *file, const kz_section *section) {
     const uint64_t found =
         kz_checksum(file->bytes.bytes + section->offset, (size_t)section->length);
@@ -62,6 +64,7 @@ static kazeia_status verify_section(const kz_program_file *file, const kz_sectio
 }
 
 static kazeia_status read_section(kz_program_file *file, const kz_section *section) {
+    // Gigabytes: located, and hashed by kz_program_file_verify only.
     if (section->kind == KZ_SECTION_WEIGHTS) {
         return KAZEIA_OK;
     }
@@ -85,6 +88,8 @@ static kazeia_status read_sections(kz_program_file *file) {
         KZ_TRY(read_section(file, &file->header.sections[i]));
     }
     const kz_program_description *description = &file->description;
+    // The id ties tables and weights together: a table swapped for another program's is found
+    // although its own checksum is right.
     const uint64_t id = kz_content_id(file->header.sections, file->header.section_count,
                                       description->contexts, description->context_count);
     if (id != file->header.id) {
@@ -110,6 +115,8 @@ static const kz_section *find_weights(const kz_file_header *header, size_t n) {
 static kazeia_status locate_inside(kz_program_file *file, size_t index, size_t n) {
     const kz_weight_context *context = &file->description.contexts[index];
     const kz_section *section = find_weights(&file->header, n);
+    // Table and header say the same thing twice: a difference is damage that no checksum of either
+    // shows.
     if (section == NULL || section->offset != context->offset ||
         section->length != context->bytes || section->checksum != context->checksum) {
         return kz_fail(KAZEIA_BAD_FILE,
@@ -127,6 +134,7 @@ static kazeia_status check_shard(const kz_program_file *file, size_t index,
     const kz_weight_context *context = &file->description.contexts[index];
     kz_shard_header header;
     KZ_TRY(kz_shard_header_decode(map->bytes, map->size, &header));
+    // By id, not by name: files can be renamed and mixed up.
     if (header.id != file->header.id) {
         return kz_fail(KAZEIA_BAD_FILE,
                        "it belongs to program %016llx, expected %016llx; copy the program's own "
@@ -137,6 +145,7 @@ static kazeia_status check_shard(const kz_program_file *file, size_t index,
         return kz_fail(KAZEIA_BAD_FILE, "it is file %u of %u, expected %zu of %zu",
                        header.index + 1, header.count, index + 1, file->description.context_count);
     }
+    // The header decoded, so there is a page at least.
     if (context->offset != KZ_PAGE || map->size - KZ_PAGE != context->bytes ||
         header.weight_bytes != context->bytes || header.checksum != context->checksum) {
         return kz_fail(KAZEIA_BAD_FILE, "it has %zu bytes, expected %u + %llu", map->size, KZ_PAGE,
@@ -155,6 +164,7 @@ static kazeia_status map_shard(kz_program_file *file, size_t index, const char *
 
 static kazeia_status locate_beside(kz_program_file *file, size_t index, const char *program_path) {
     const char *name = file->description.contexts[index].file_name;
+    // Before the description as a whole is checked: this name opens a file.
     KZ_TRY(kz_check_name(name, "weights file"));
     if (!kz_is_shard_name(name)) {
         return kz_fail(KAZEIA_BAD_FILE,
@@ -168,7 +178,8 @@ static kazeia_status locate_beside(kz_program_file *file, size_t index, const ch
     }
     kz_text_buffer path;
     kazeia_status status = kz_text_buffer_init(&path, &file->allocator, 0, PATH_BYTES_LIMIT);
-    const size_t folder = (size_t)(kz_path_name(program_path) - program_path);
+    const size_t folder =
+        (size_t)(kz_path_name(program_path) - program_path); // 0: the present folder
     if (status != KAZEIA_OK) {
         goto done;
     }
@@ -187,6 +198,7 @@ static kazeia_status take_weight_tables(kz_program_file *file) {
     const size_t count = file->description.context_count;
     void *siblings = NULL;
     void *weights = NULL;
+    // Each may map a file: the count comes from outside.
     if (count > KZ_SHARD_LIMIT) {
         return kz_fail(KAZEIA_BAD_FILE,
                        "section 'contexts': %zu weight contexts, at most %u expected", count,
@@ -231,6 +243,8 @@ static kazeia_status take_file(const kazeia_allocator *allocator, kz_program_fil
 }
 
 static kazeia_status read_file(kz_program_file *file, const char *program_path) {
+    // Each step trusts only what the one before has checked; the description comes last, since its
+    // tensors need contexts that were found.
     KZ_TRY(kz_header_decode(file->bytes.bytes, file->bytes.count, &file->header));
     KZ_TRY(read_sections(file));
     KZ_TRY(locate_weights(file, program_path));
@@ -261,6 +275,7 @@ kazeia_status kz_program_file_open_memory(const uint8_t *bytes, size_t count,
                                           const kazeia_allocator *allocator,
                                           kz_program_file **out_file) {
     kz_program_file *file = NULL;
+    // Kernels load whole cache lines: a mapped file is aligned by its pages, memory by its owner.
     if ((uintptr_t)bytes % KZ_ALIGNMENT != 0) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "a program in memory starts at no multiple of %u",
                        KZ_ALIGNMENT);
@@ -281,6 +296,8 @@ void kz_program_file_close(kz_program_file *file) {
         return;
     }
     const kazeia_allocator allocator = file->allocator;
+    // Opening may have failed before the tables were taken, or between two maps: closing an empty
+    // map does nothing.
     for (size_t i = 0; file->siblings != NULL && i < file->description.context_count; i++) {
         kz_file_map_close(&file->siblings[i]);
     }
@@ -310,6 +327,7 @@ const void *kz_program_file_tensor(const kz_program_file *file, const kz_tensor 
 void kz_program_file_will_need(const kz_program_file *file) {
     for (size_t i = 0; i < file->description.context_count; i++) {
         const kz_weight_context *context = &file->description.contexts[i];
+        // A program in memory has no map to advise about.
         const kz_file_map *map = context->file_name != NULL ? &file->siblings[i] : &file->map;
         if (map->size > 0) {
             kz_file_map_advise(map, (size_t)context->offset, (size_t)context->bytes, true);

@@ -18,6 +18,7 @@ static const table_encoder encoders[] = {kz_encode_metadata, kz_encode_tensors, 
 
 #define ENCODED_COUNT (sizeof encoders / sizeof encoders[0])
 
+// Known before anything is encoded: the writer reserves the header's room by it.
 uint32_t kz_sections_count(const kz_program_description *description) {
     return (uint32_t)ENCODED_COUNT + (description->tokenizer.count > 0) +
            (description->chat_template.count > 0);
@@ -56,15 +57,18 @@ static void list_sections(kz_sections *sections, const kz_program_description *d
 kazeia_status kz_sections_init(kz_sections *sections, const kz_program_description *description,
                                const kazeia_allocator *allocator) {
     memset(sections, 0, sizeof *sections);
+    // All of them before the first can fail, so that clearing is safe from anywhere.
     for (uint32_t i = 0; i < ENCODED_COUNT; i++) {
         kz_byte_writer_init(&sections->tables[i], allocator);
     }
     for (uint32_t kind = 1; kind <= ENCODED_COUNT; kind++) {
+        // Its file names need the id, which is made of all other tables.
         if (kind != KZ_SECTION_CONTEXTS) {
             KZ_TRY(encode_table(sections, kind, description));
         }
     }
     list_sections(sections, description);
+    // The still empty table of contexts is listed too; the id passes over its kind.
     sections->id = kz_content_id(sections->entries, sections->count, description->contexts,
                                  description->context_count);
     return KAZEIA_OK;
@@ -72,6 +76,7 @@ kazeia_status kz_sections_init(kz_sections *sections, const kz_program_descripti
 
 kazeia_status kz_sections_finish(kz_sections *sections, const kz_program_description *description) {
     KZ_TRY(encode_table(sections, KZ_SECTION_CONTEXTS, description));
+    // Again: the buffer of contexts has its bytes, and so its checksum, only now.
     list_sections(sections, description);
     return KAZEIA_OK;
 }
@@ -87,6 +92,7 @@ void kz_sections_place(const kz_sections *sections, const kz_section *weights,
     *out_header = (kz_file_header){.version = KZ_FORMAT_VERSION,
                                    .id = sections->id,
                                    .section_count = weights_count + sections->count};
+    // Weights come first in the file, as they were written first: see writer.c.
     if (weights_count > 0) {
         out_header->sections[0] = *weights;
     }

@@ -30,6 +30,8 @@ kazeia_status kz_shard_name(const char *program_path, uint64_t id, uint32_t inde
     kz_text_buffer_reset(out_name);
     KZ_TRY(kz_text_buffer_append(out_name, name, stem_length(name)));
     return kz_text_buffer_append_format(out_name, ".%08" PRIx32 ".%u-of-%u.kzw",
+                                        // Eight digits keep the name short; the file's own header
+                                        // has the whole id.
                                         (uint32_t)(id >> 32), index + 1, count);
 }
 
@@ -45,6 +47,7 @@ kazeia_status kz_shard_draft_path(const char *program_path, uint32_t index, uint
 // Steps over up to 3 digits of a number without leading zero; NULL when there is none.
 static const char *skip_number(const char *text) {
     const size_t digits = strspn(text, "0123456789");
+    // Up to 3 digits: KZ_SHARD_LIMIT is below 1000.
     return digits >= 1 && digits <= 3 && text[0] != '0' ? text + digits : NULL;
 }
 
@@ -71,6 +74,8 @@ static const char *skip_stem(const char *entry, const char *program_path) {
 // True for "NAME.ID.I-of-N.kzw" of this program, with any ID.
 static bool is_shard_of(const char *entry, const char *program_path) {
     const char *rest = skip_stem(entry, program_path);
+    // Exactly eight lower-case digits, as kz_shard_name writes them: a person's file is unlikely to
+    // look like this.
     if (rest == NULL || strspn(rest, "0123456789abcdef") != ID_DIGITS) {
         return false;
     }
@@ -104,6 +109,8 @@ static kazeia_status remove_older(void *context, const char *entry) {
     if (!is_shard_of(entry, work->program_path)) {
         return KAZEIA_OK;
     }
+    // The files of the program that was just written stay, whichever order the folder lists them
+    // in.
     for (uint32_t i = 0; i < work->count; i++) {
         KZ_TRY(kz_shard_name(work->program_path, work->id, i, work->count, &work->kept));
         if (strcmp(work->kept.bytes, entry) == 0) {
@@ -111,6 +118,7 @@ static kazeia_status remove_older(void *context, const char *entry) {
         }
     }
     KZ_TRY(path_beside(work, entry, strlen(entry)));
+    // One that cannot be removed is waste, not damage: the new program is whole already.
     (void)kz_file_remove(work->kept.bytes);
     return KAZEIA_OK;
 }

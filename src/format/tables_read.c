@@ -22,6 +22,7 @@ static void *take_array(kz_byte_reader *reader, kz_chunks *chunks, size_t file_b
                         size_t bytes_each, const char *elements, uint32_t *out_count) {
     void *array = NULL;
     const uint32_t count = kz_take_count(reader, file_bytes_each, elements);
+    // Chunks come as zeros: what a failed read leaves behind is a table of absent things.
     if (reader->status == KAZEIA_OK) {
         reader->status = kz_chunks_take(chunks, count, bytes_each, elements, &array);
     }
@@ -36,6 +37,8 @@ static void take_strings(kz_byte_reader *reader, kz_chunks *chunks, kz_metadata 
     const char **strings = take_array(reader, chunks, STRING_BYTES, sizeof *strings,
                                       "strings of a metadata list", &count);
     for (uint32_t i = 0; i < count; i++) {
+        // After a failure it gives "": loops need no test of their own and are as long as the
+        // section allows.
         strings[i] = kz_take_string(reader);
     }
     entry->strings = strings;
@@ -54,6 +57,7 @@ static void take_integers(kz_byte_reader *reader, kz_chunks *chunks, kz_metadata
 }
 
 static void take_scalar(kz_byte_reader *reader, kz_metadata *entry) {
+    // 5 bytes are the least a value of any scalar type takes.
     const uint32_t count = kz_take_count(reader, STRING_BYTES, "values of a metadata entry");
     if (reader->status == KAZEIA_OK && count != 1) {
         reader->status = kz_fail(KAZEIA_BAD_FILE, "%s: '%s' has %u values, 1 expected",
@@ -79,6 +83,7 @@ static void take_metadata(kz_byte_reader *reader, kz_chunks *chunks, kz_metadata
     if (reader->status != KAZEIA_OK) {
         return;
     }
+    // Before the cast: the value's layout depends on the type.
     if (type < KZ_METADATA_INTEGER || type > KZ_METADATA_STRINGS || reserved != 0) {
         reader->status = kz_fail(KAZEIA_BAD_FILE,
                                  "%s: '%s' has type %u and %u after it, types %d to %d and 0 "
@@ -120,6 +125,7 @@ kazeia_status kz_decode_tensors(kz_byte_reader *reader, kz_chunks *chunks,
     for (uint32_t i = 0; i < count; i++) {
         kz_tensor *tensor = &tensors[i];
         tensor->name = kz_take_string(reader);
+        // Any number may stand here; check_tables.c compares it with those that are known.
         tensor->type = (kz_type)kz_take_u32(reader);
         tensor->layout = (kz_layout)kz_take_u32(reader);
         tensor->context = kz_take_u32(reader);
@@ -142,6 +148,7 @@ kazeia_status kz_decode_contexts(kz_byte_reader *reader, kz_chunks *chunks,
         take_array(reader, chunks, CONTEXT_BYTES, sizeof *contexts, "weight contexts", &count);
     for (uint32_t i = 0; i < count; i++) {
         const char *name = kz_take_string(reader);
+        // An empty name says that the weights are in the program itself.
         contexts[i].file_name = name[0] != '\0' ? name : NULL;
         contexts[i].offset = kz_take_u64(reader);
         contexts[i].bytes = kz_take_u64(reader);
@@ -189,6 +196,7 @@ static void take_value(kz_byte_reader *reader, kz_value *value) {
     take_dim(reader, &value->dims[0]);
     take_dim(reader, &value->dims[1]);
     const char *name = kz_take_string(reader);
+    // Values without a name are written with an empty one.
     value->name = name[0] != '\0' ? name : NULL;
 }
 

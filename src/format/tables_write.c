@@ -111,6 +111,7 @@ static void put_instruction(kz_byte_writer *writer, const kz_instruction *instru
     const kz_op_shape *shape = kz_op_find((uint32_t)instruction->op);
     kz_put_u32(writer, instruction->op);
     for (unsigned i = 0; i < KZ_OPERAND_LIMIT; i++) {
+        // Unused places are fixed, so that equal programs are equal bytes and have one id.
         kz_put_u32(writer, i < shape->operand_count ? instruction->operands[i] : KZ_NO_VALUE);
     }
     for (unsigned i = 0; i < KZ_INT_LIMIT; i++) {

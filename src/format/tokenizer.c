@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+// 2^64 / phi as multiplier (Fibonacci hashing), then a finish like SplitMix64's with its first
+// constant.
 uint64_t kz_tokenizer_pair_hash(uint32_t left, uint32_t right) {
     uint64_t hash = ((uint64_t)left << 32 | right) * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 29;
@@ -18,6 +20,7 @@ uint64_t kz_tokenizer_pair_hash(uint32_t left, uint32_t right) {
 }
 
 uint64_t kz_tokenizer_piece_hash(const uint8_t *bytes, size_t count) {
+    // FNV-1a, 64 bits. Builder and reader share both functions: they are part of the format.
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < count; i++) {
         hash = (hash ^ bytes[i]) * 0x100000001b3u;
@@ -33,6 +36,8 @@ static const void *place_part(const uint8_t *section, uint64_t count, uint64_t b
     return part;
 }
 
+// Parts of u32 come first and bytes last: each is aligned without gaps, given a section aligned to
+// 4. Counts are at most 2^32 - 1, so the sum of 64 bits does not wrap.
 uint64_t kz_tokenizer_view_place(kz_tokenizer_view *view, const uint8_t *section) {
     uint64_t offset = KZ_TOKENIZER_HEADER_WORDS * sizeof(uint32_t);
     const bool has_ranks = view->kind == KZ_TOKENIZER_SENTENCEPIECE_BPE;
@@ -84,6 +89,8 @@ static kazeia_status check_identity(const uint8_t *section, const kz_tokenizer_v
     if (view->kind != KZ_TOKENIZER_BYTE_BPE && view->kind != KZ_TOKENIZER_SENTENCEPIECE_BPE) {
         return kz_fail(KAZEIA_BAD_FILE, "tokenizer: kind %u is not 1 or 2", (unsigned)view->kind);
     }
+    // A flag that is not known changes how text is cut: passing over it would give other ids
+    // without a word.
     if ((view->flags & ~(uint32_t)KZ_TOKENIZER_FLAG_MASK) != 0) {
         return kz_fail(KAZEIA_BAD_FILE, "tokenizer: unknown flags 0x%x",
                        (unsigned)(view->flags & ~(uint32_t)KZ_TOKENIZER_FLAG_MASK));
@@ -105,10 +112,12 @@ static kazeia_status check_count(const char *what, uint32_t count, uint32_t leas
 }
 
 static kazeia_status check_slot_count(const char *what, uint32_t slot_count) {
+    // A search wraps by a mask.
     if ((slot_count & (slot_count - 1)) != 0) {
         return kz_fail(KAZEIA_BAD_FILE, "tokenizer: %u %s are not a power of two",
                        (unsigned)slot_count, what);
     }
+    // 0 passes the test above, and a mask of 0 - 1 would not wrap.
     return check_count(what, slot_count, 1, 4 * KZ_TOKENIZER_COUNT_LIMIT);
 }
 
@@ -140,6 +149,7 @@ static kazeia_status check_numbers(const char *what, const uint32_t *numbers, si
 }
 
 static kazeia_status check_tokens(const kz_tokenizer_view *view) {
+    // Ends fixed and order checked below: every token then lies inside the vocabulary.
     if (view->offsets[0] != 0 || view->offsets[view->token_count] != view->vocabulary_bytes) {
         return kz_fail(KAZEIA_BAD_FILE,
                        "tokenizer: tokens lie from byte %u to %u; the vocabulary has %u",
@@ -177,6 +187,7 @@ static kazeia_status check_specials(const kz_tokenizer_view *view) {
     for (uint32_t i = 0; i < view->special_count; i++) {
         const size_t bytes = kz_tokenizer_view_token(view, view->specials[i]).count;
         KZ_TRY(check_count("bytes in a special token", (uint32_t)bytes, 1, KZ_SPECIAL_BYTES_LIMIT));
+        // Strictly rising: matching halves the list again and again, and needs each text once.
         if (i > 0 && compare_tokens(view, view->specials[i - 1], view->specials[i]) >= 0) {
             return kz_fail(KAZEIA_BAD_FILE, "tokenizer: special token %u of %u is out of order",
                            (unsigned)i, (unsigned)view->special_count);
@@ -191,6 +202,7 @@ static kazeia_status check_patterns(const kz_tokenizer_view *view) {
         if (view->patterns[i] != 0) {
             continue;
         }
+        // An empty pattern would match everywhere and never move on.
         if (i == 0 || view->patterns[i - 1] == 0) {
             return kz_fail(KAZEIA_BAD_FILE, "tokenizer: pattern %u is empty", (unsigned)found);
         }
@@ -243,6 +255,7 @@ kazeia_status kz_tokenizer_view_open(const kz_bytes *section, kz_tokenizer_view 
     read_header(section->bytes, &view);
     KZ_TRY(check_identity(section->bytes, &view));
     KZ_TRY(check_counts(&view));
+    // Equality with the section's size proves every part inside it, before any is read.
     const uint64_t expected = kz_tokenizer_view_place(&view, NULL);
     if (expected != section->count) {
         return kz_fail(KAZEIA_BAD_FILE,
@@ -269,6 +282,8 @@ kz_token_kind kz_tokenizer_view_kind(const kz_tokenizer_view *view, uint32_t tok
 
 uint32_t kz_tokenizer_view_find_merge(const kz_tokenizer_view *view, uint32_t left,
                                       uint32_t right) {
+    // The probe limit is the farthest that the builder had to go, so a key that is not met within
+    // it is not there.
     const uint32_t mask = view->merge_slot_count - 1;
     const uint32_t first = (uint32_t)kz_tokenizer_pair_hash(left, right);
     for (uint32_t i = 0; i < view->merge_probe_limit; i++) {
@@ -326,10 +341,13 @@ uint32_t kz_tokenizer_view_match_special(const kz_tokenizer_view *view, const ui
     uint32_t longest = KZ_NO_TOKEN;
     for (size_t depth = 0; depth < count && low < high; depth++) {
         low = lower_bound(view, low, high, depth, bytes[depth]);
+        // With 256 for the byte 255 nothing is cut off: all that are left have a byte at this
+        // depth.
         high = lower_bound(view, low, high, depth, bytes[depth] + 1u);
         if (low == high) {
             break;
         }
+        // Of those that share the bytes so far the shortest sorts first: only it can end here.
         const uint32_t token = view->specials[low];
         const bool is_whole = kz_tokenizer_view_token(view, token).count == depth + 1;
         if (is_whole && (with_control || kz_tokenizer_view_kind(view, token) == KZ_TOKEN_USER)) {

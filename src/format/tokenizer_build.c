@@ -53,6 +53,7 @@ static int compare_bytes(const kz_tokenizer_source *source, uint32_t a, uint32_t
 static int compare_scores(const kz_tokenizer_source *source, uint32_t a, uint32_t b) {
     const float left = source->tokens[a].score;
     const float right = source->tokens[b].score;
+    // Best first. NaN was refused: it would have no place in an order.
     return (left < right) - (left > right);
 }
 
@@ -60,6 +61,8 @@ static kz_token_kind kind_of(const kz_tokenizer_token *token) {
     return (kz_token_kind)(token->kind & KZ_TOKEN_KIND_MASK);
 }
 
+// MERGED_ONLY tokens are spelled with marks in the text's own form: they are made by merging, never
+// found raw.
 static bool is_special(const kz_tokenizer_token *token) {
     const kz_token_kind kind = kind_of(token);
     return token->count > 0 && (token->kind & KZ_TOKEN_MERGED_ONLY) == 0 &&
@@ -74,6 +77,7 @@ static bool is_piece(kz_tokenizer_kind tokenizer, const kz_tokenizer_token *toke
 
 static kazeia_status check_token(const kz_tokenizer_builder *builder, uint32_t index) {
     const kz_tokenizer_token *token = &builder->source->tokens[index];
+    // Specials are looked for at every place of a text, so their length bounds that search.
     const uint32_t limit = is_special(token) ? KZ_SPECIAL_BYTES_LIMIT : KZ_TOKEN_BYTES_LIMIT;
     if (token->count > limit) {
         return kz_fail(KAZEIA_UNSUPPORTED, "tokenizer: token %u has %u bytes; at most %u fit",
@@ -177,6 +181,7 @@ static bool insert_key(slot_table *table, uint32_t key) {
     for (uint32_t i = 0; i < KZ_PROBE_LIMIT; i++) {
         uint32_t *slot = &table->slots[(first + i) & (table->slot_count - 1)];
         if (*slot == KZ_NO_TOKEN) {
+            // Linear probing keeps a key's candidates in one or two cache lines.
             *slot = key;
             table->probe_limit = i + 1 > table->probe_limit ? i + 1 : table->probe_limit;
             return true;
@@ -206,6 +211,7 @@ static kazeia_status fill_table(slot_table *table, const kazeia_allocator *alloc
     while ((uint64_t)table->slot_count * 2 < (uint64_t)key_count * 3) {
         table->slot_count *= 2;
     }
+    // Keys that collide on purpose spread no better in a larger table: the bound ends the attempt.
     for (; table->slot_count <= 4 * KZ_TOKENIZER_COUNT_LIMIT; table->slot_count *= 2) {
         void *slots = NULL;
         KZ_TRY(kz_alloc(allocator, table->slot_count, sizeof(uint32_t), "a tokenizer's table",
@@ -290,6 +296,7 @@ static void write_header(const kz_tokenizer_view *view, uint8_t *block) {
 }
 
 // Where a part of the new block lies, for writing.
+// The view's pointers are const for readers; the same place in the block that is being filled.
 static void *part_of(uint8_t *block, const void *part) {
     return block + ((const uint8_t *)part - block);
 }
@@ -298,6 +305,8 @@ static void write_bytes(const kz_tokenizer_builder *builder, uint8_t *block) {
     const kz_tokenizer_source *source = builder->source;
     uint32_t *byte_tokens = part_of(block, builder->view.byte_tokens);
     const kz_token_kind kind =
+        // Byte BPE has a normal token for each byte; SentencePiece has byte tokens for what it
+        // cannot spell.
         source->kind == KZ_TOKENIZER_BYTE_BPE ? KZ_TOKEN_NORMAL : KZ_TOKEN_BYTE;
     memset(byte_tokens, 0xff, 256 * sizeof *byte_tokens);
     for (uint32_t i = 0; i < source->token_count; i++) {
@@ -336,6 +345,7 @@ static void write_ranks(kz_tokenizer_builder *builder, uint32_t *scratch, uint8_
     }
     sort_tokens(source, compare_scores, builder->order, scratch, source->token_count);
     for (uint32_t i = 0, rank = 0; i < source->token_count; i++) {
+        // Neighbours only: the order is sorted.
         if (i > 0 && compare_scores(source, builder->order[i - 1], builder->order[i]) != 0) {
             rank++;
         }
@@ -387,6 +397,7 @@ static kazeia_status build_parts(kz_tokenizer_builder *builder, uint8_t **out_by
     builder->order = memory;
     KZ_TRY(kz_alloc(builder->allocator, token_count, sizeof(uint32_t), "special tokens", &memory));
     builder->specials = memory;
+    // The tables come first: their sizes, found by trying, decide the block's.
     KZ_TRY(build_merge_slots(builder));
     KZ_TRY(build_piece_slots(builder));
     build_specials(builder);
@@ -394,6 +405,7 @@ static kazeia_status build_parts(kz_tokenizer_builder *builder, uint8_t **out_by
     KZ_TRY(kz_alloc_aligned(builder->allocator, (size_t)count, KZ_ALIGNMENT, "a tokenizer section",
                             &memory));
     (void)kz_tokenizer_view_place(&builder->view, memory);
+    // Every byte is written: parts follow each other without gaps.
     write_block(builder, memory);
     *out_bytes = memory;
     *out_count = (size_t)count;

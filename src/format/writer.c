@@ -43,6 +43,7 @@ static kz_file_writer *file_of_context(const kz_program_writer *writer, size_t c
 // Room for the header: a page where weights follow, so that they start at one.
 static kazeia_status reserve_header(kz_file_writer *file, size_t bytes, bool has_weights) {
     static const uint8_t zeros[KZ_PAGE];
+    // At most one header of KZ_SECTION_LIMIT sections, which is below a page.
     KZ_TRY(kz_file_writer_append(file, zeros, bytes));
     return kz_file_writer_align(file, has_weights ? KZ_PAGE : KZ_ALIGNMENT);
 }
@@ -77,8 +78,10 @@ static kazeia_status start_writer(kz_program_writer *writer, const char *path,
     KZ_TRY(kz_placement_init(&writer->placement, description, writer->shard_count,
                              &writer->allocator));
     for (size_t i = 0; i < writer->placement.description.context_count; i++) {
+        // Inside the program and in a shard alike: a header's page, then weights.
         writer->placement.contexts[i].offset = KZ_PAGE;
     }
+    // By the reader's own rules: nothing is written that could not be opened.
     KZ_TRY(kz_check_description(&writer->placement.description, &writer->allocator));
     KZ_TRY(kz_checksum_stream_create(&writer->allocator, &writer->checksum));
     kz_shards_remove_stale_drafts(path, &writer->allocator);
@@ -93,6 +96,7 @@ kazeia_status kz_program_writer_create(const char *path, const kz_program_descri
     KZ_TRY(kz_alloc(&source, 1, sizeof(kz_program_writer), "a program writer", &memory));
     kz_program_writer *writer = memory;
     writer->allocator = source;
+    // Abandoning clears the placement also when creation failed before it was made.
     writer->placement.allocator = source;
     writer->shard_count = shard_count;
     const kazeia_status status = start_writer(writer, path, description);
@@ -125,6 +129,7 @@ void kz_program_writer_abandon(kz_program_writer *writer) {
 
 static kazeia_status write_weights(kz_program_writer *writer, const void *bytes, size_t count) {
     const size_t context = writer->placement.tensors[writer->tensor].context;
+    // On the way to the disk: no second reading of gigabytes.
     kz_checksum_stream_add(writer->checksum, bytes, count);
     return kz_file_writer_append(file_of_context(writer, context), bytes, count);
 }
@@ -134,11 +139,13 @@ static kazeia_status end_tensor(kz_program_writer *writer) {
     static const uint8_t zeros[KZ_ALIGNMENT];
     const kz_placement *placement = &writer->placement;
     const kz_tensor *tensor = &placement->tensors[writer->tensor];
+    // Padding is part of the context, and of its checksum.
     const size_t over = (size_t)(tensor->bytes % KZ_ALIGNMENT);
     if (over != 0) {
         KZ_TRY(write_weights(writer, zeros, KZ_ALIGNMENT - over));
     }
     const bool is_last = writer->tensor + 1 == placement->description.tensor_count;
+    // Tensors come in order of context, so a change is the end of one.
     if (is_last || tensor[1].context != tensor->context) {
         placement->contexts[tensor->context].checksum = kz_checksum_stream_finish(writer->checksum);
     }
@@ -153,6 +160,7 @@ kazeia_status kz_program_writer_append(kz_program_writer *writer, const void *by
                        writer->path, count, writer->tensor);
     }
     const kz_tensor *tensor = &writer->placement.tensors[writer->tensor];
+    // A piece never crosses tensors, so the sum of lengths is right at each step.
     if (count > tensor->bytes - writer->tensor_bytes) {
         return kz_fail(KAZEIA_BAD_ARGUMENT,
                        "writing '%s': %zu bytes for tensor '%s', which lacks %llu of %llu",
@@ -246,6 +254,7 @@ static kazeia_status commit_files(kz_program_writer *writer) {
     KZ_TRY(kz_file_writer_flush(writer->program));
     for (uint32_t i = 0; i < shard_count; i++) {
         kz_file_writer *shard = writer->shards[i];
+        // Committing gives the file away, also when it fails: abandoning must not touch it again.
         writer->shards[i] = NULL;
         KZ_TRY(kz_file_writer_commit_as(shard, writer->placement.contexts[i].file_name));
     }
@@ -258,6 +267,7 @@ static kazeia_status finish_writer(kz_program_writer *writer, uint64_t *out_id) 
     KZ_TRY(check_complete(writer));
     KZ_TRY(write_tables(writer, out_id));
     KZ_TRY(commit_files(writer));
+    // Last of all: until the new program has its name, the old one needs its weights.
     kz_shards_remove_older(writer->path, *out_id, is_sharded(writer) ? writer->shard_count : 0,
                            &writer->allocator);
     return KAZEIA_OK;
@@ -293,6 +303,7 @@ static void copy_weights(const kz_program_description *description, const uint8_
     }
 }
 
+// Aligned as kz_program_file_open_memory asks, and freed by kz_free_aligned.
 static kazeia_status take_image(const kazeia_allocator *allocator, uint64_t bytes,
                                 uint8_t **out_bytes) {
     void *memory = NULL;
@@ -351,6 +362,7 @@ static kazeia_status plan_image(memory_image *image, const kz_program_descriptio
 static void fill_image(const memory_image *image, const uint8_t *weights, uint8_t *out_bytes) {
     const kz_file_header *header = &image->header;
     const uint32_t weights_count = header->section_count - image->sections.count;
+    // Gaps between parts are zeros, as kz_program_file_verify expects.
     memset(out_bytes, 0, (size_t)header->file_bytes);
     kz_header_encode(header, out_bytes);
     if (weights_count > 0) {
