@@ -4,7 +4,9 @@
 // out: token ids
 //
 // Both kinds do the same: symbols in a linked list, pairs in a heap ordered by rank, then by place;
-// only how a pair's rank is found differs. n symbols cost O(n log n), whatever they are.
+// only how a pair's rank is found differs. n symbols cost O(n log n), whatever they are. The merges
+// are those of Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subword
+// Units", 2016.
 #ifndef KZ_TEXT_BPE_H
 #define KZ_TEXT_BPE_H
 
@@ -21,11 +23,14 @@ typedef struct kz_token_list {
     size_t count;
 } kz_token_list;
 
+// Beyond the capacity it only counts.
 void kz_token_list_append(kz_token_list *list, uint32_t id);
 
-// Room for pieces of up to `max_bytes` bytes; `view` must outlive it. Merging never allocates.
+// Room for pieces of up to `max_bytes` bytes; `view` must outlive it. Merging never allocates. One
+// thread at a time. BAD_ARGUMENT for 4 GB and more, OUT_OF_MEMORY.
 KAZEIA_MUST_CHECK kazeia_status kz_bpe_create(const kz_tokenizer_view *view, size_t max_bytes,
                                               const kazeia_allocator *allocator, kz_bpe **out_bpe);
+// NULL is fine.
 void kz_bpe_destroy(kz_bpe *bpe);
 
 // Bytes of memory that a kz_bpe for `max_bytes` takes; SIZE_MAX when that cannot be counted.

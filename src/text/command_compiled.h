@@ -18,6 +18,7 @@ enum {
     KZ_MAX_MATCH_SETS = 300 // state sets that a sentence needs at once
 };
 
+// What a node matches.
 typedef enum kz_node_kind {
     KZ_NODE_CHUNK,        // text
     KZ_NODE_SEQUENCE,     // children one after the other
@@ -31,6 +32,7 @@ typedef struct kz_command_node kz_command_node;
 typedef struct kz_command_rule kz_command_rule;
 typedef struct kz_command_list kz_command_list;
 
+// A part of a template, in the grammar's arena as all below.
 struct kz_command_node {
     kz_node_kind kind;
     bool is_optional;
@@ -54,8 +56,10 @@ typedef struct kz_node_measure {
     uint8_t slots[KZ_MAX_SLOT_NAMES / 8]; // bit set: slots a match may fill
 } kz_node_measure;
 
+// MEASURING marks what is being followed: to meet it again is a loop.
 typedef enum kz_measure_state { KZ_NOT_MEASURED, KZ_MEASURING, KZ_MEASURED } kz_measure_state;
 
+// A template with a name, measured once however often it is used.
 struct kz_command_rule {
     const char *name; // first: names are searched by it
     const kz_yaml_node *source;
@@ -64,6 +68,7 @@ struct kz_command_rule {
     kz_node_measure measure;
 };
 
+// One value of a list: what is said for it, and what it stands for.
 typedef struct kz_command_value {
     kz_command_node *in;
     kz_slot_kind kind;
@@ -73,6 +78,8 @@ typedef struct kz_command_value {
 
 typedef enum kz_list_kind { KZ_LIST_VALUES, KZ_LIST_RANGE, KZ_LIST_WILDCARD } kz_list_kind;
 
+// What a slot may be. VALUES use `values`, RANGE the numbers from `from` to `to` by `step`, halves
+// between them with has_halves, each times `multiplier`; WILDCARD is any words.
 struct kz_command_list {
     const char *name; // first: names are searched by it
     const kz_yaml_node *source;
@@ -101,6 +108,7 @@ typedef struct kz_command_response {
     kz_response_part *parts;
 } kz_command_response;
 
+// Sentences of one intent that share fixed slots and a response.
 typedef struct kz_command_block {
     const char *intent;
     const char *response_key;
@@ -109,13 +117,15 @@ typedef struct kz_command_block {
     kz_command_slot *slots; // fixed
 } kz_command_block;
 
+// One template of the file.
 typedef struct kz_command_sentence {
-    const char *text;
+    const char *text; // as written
     const kz_command_block *block;
     kz_command_node *body;
     kz_node_measure measure;
 } kz_command_sentence;
 
+// Everything lies in the arena, so that closing is one call.
 struct kz_command_grammar {
     kz_command_arena arena;
     const char *file;
@@ -149,6 +159,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_command_measure(const kz_command_grammar *gra
 
 // ---- command_response.c
 
+// Cuts a response into its parts; BAD_FILE at the place of what is wrong.
 KAZEIA_MUST_CHECK kazeia_status kz_command_response_parse(kz_command_arena *arena,
                                                           const kz_yaml_node *source,
                                                           kz_command_response *out_response);

@@ -37,21 +37,24 @@ KAZEIA_MUST_CHECK kazeia_status kz_command_grammar_read(const void *bytes, size_
                                                         const char *name,
                                                         const kazeia_allocator *allocator,
                                                         kz_command_grammar **out_grammar);
+// After all its matchers. NULL is fine.
 void kz_command_grammar_close(kz_command_grammar *grammar);
 
-// ISO 639-1, as the file says it.
+// ISO 639-1, as the file says it; the string is the grammar's.
 const char *kz_command_grammar_language(const kz_command_grammar *grammar);
 // Sentence templates in all intents.
 uint32_t kz_command_grammar_sentence_count(const kz_command_grammar *grammar);
 
-// Scratch memory for one thread, all reserved here. The grammar must outlive it.
+// Scratch memory for one thread, all reserved here. The grammar must outlive it. OUT_OF_MEMORY.
 KAZEIA_MUST_CHECK kazeia_status kz_command_matcher_create(const kz_command_grammar *grammar,
                                                           const kazeia_allocator *allocator,
                                                           kz_command_matcher **out_matcher);
 void kz_command_matcher_destroy(kz_command_matcher *matcher);
 
+// What a slot's value is: words, a number (is in `number` too), or a list of values.
 typedef enum kz_slot_kind { KZ_SLOT_TEXT, KZ_SLOT_NUMBER, KZ_SLOT_LIST } kz_slot_kind;
 
+// One value of a sentence, or one that the file fixes.
 typedef struct kz_command_slot {
     const char *name;
     kz_slot_kind kind;

@@ -8,6 +8,7 @@
 #include "text/command_grammar.h"
 #include "text/utf8.h"
 
+// Some 3 KB in the caller's memory, made anew for each transcript.
 typedef struct kz_command_text {
     char folded[KZ_COMMAND_TEXT_BYTES + 4];
     char written[KZ_COMMAND_TEXT_BYTES * 2 + 4]; // the same characters, capitals kept

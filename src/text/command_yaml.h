@@ -7,6 +7,7 @@
 
 #include "text/command_arena.h"
 
+// Where something stands, for sentences.
 typedef struct kz_command_place {
     const char *file;
     uint32_t line, column; // from 1
@@ -14,6 +15,7 @@ typedef struct kz_command_place {
 
 typedef enum kz_yaml_kind { KZ_YAML_SCALAR, KZ_YAML_LIST, KZ_YAML_MAP } kz_yaml_kind;
 
+// A value of the document; all pointers lie in the arena.
 typedef struct kz_yaml_node {
     kz_yaml_kind kind;
     bool is_quoted;      // a scalar between quotes is always text
@@ -27,6 +29,7 @@ typedef struct kz_yaml_node {
 } kz_yaml_node;
 
 // `file` must live as long as the arena. Limits: 4 MB, 400,000 nodes, 24 levels, 2,000 keys a map.
+// BAD_FILE names file, line and column; OUT_OF_MEMORY.
 KAZEIA_MUST_CHECK kazeia_status kz_yaml_read(kz_command_arena *arena, const char *file,
                                              const void *bytes, size_t count,
                                              const kz_yaml_node **out_root);

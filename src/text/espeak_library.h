@@ -18,6 +18,7 @@
 #define KZ_ESPEAK_LOWEST_RATE 80u
 #define KZ_ESPEAK_HIGHEST_RATE 450u
 
+// One piece of text to speak; nothing of it is kept.
 typedef struct kz_espeak_request {
     const char *voice;         // as espeak-ng names them: "fr", "en-us", "fr+f3"
     uint32_t words_per_minute; // KZ_ESPEAK_LOWEST_RATE to KZ_ESPEAK_HIGHEST_RATE
@@ -39,7 +40,9 @@ void kz_espeak_close(void);
 // UNSUPPORTED (mbrola voices: they need another program and have their own rate).
 KAZEIA_MUST_CHECK kazeia_status kz_espeak_check_voice(const char *voice);
 
-// Synthesises the whole text into `sink` before it returns. CANCELLED when the sink said false.
+// Synthesises the whole text into `sink` before it returns: mono at the rate that open gave.
+// CANCELLED when the sink said false, IO when espeak-ng fails, BAD_ARGUMENT and NOT_FOUND for the
+// request.
 KAZEIA_MUST_CHECK kazeia_status kz_espeak_synthesise(const kz_espeak_request *request,
                                                      kz_espeak_sink sink, void *context);
 

@@ -11,6 +11,7 @@
 // square: the limit keeps a hostile text's time linear, far above what any language writes.
 #define KZ_NFC_MARK_LIMIT 1024u
 
+// The caller's memory; one thread at a time.
 typedef struct kz_nfc {
     kazeia_allocator allocator;
     int32_t *characters; // [capacity]; after composing, the UTF-8 of the result
@@ -20,10 +21,12 @@ typedef struct kz_nfc {
 // Room for texts whose decomposed form has up to `max_characters` characters.
 KAZEIA_MUST_CHECK kazeia_status kz_nfc_init(kz_nfc *nfc, size_t max_characters,
                                             const kazeia_allocator *allocator);
+// Frees the room; zeros are fine.
 void kz_nfc_clear(kz_nfc *nfc);
 
 // Composes. The result is `text` itself when nothing in it can change, else it lies in `nfc` until
-// the next call. BAD_ARGUMENT when the room or the limit of marks is exceeded.
+// the next call. BAD_ARGUMENT when the room or the limit of marks is exceeded, or `text` is not
+// UTF-8. The form is that of Unicode Standard Annex 15, in the version of the utf8proc library.
 KAZEIA_MUST_CHECK kazeia_status kz_nfc_compose(kz_nfc *nfc, const uint8_t *text, size_t count,
                                                const uint8_t **out_text, size_t *out_count);
 

@@ -14,13 +14,15 @@
 
 typedef struct kz_pretokenizer kz_pretokenizer;
 
-// Takes a piece; a failure ends the splitting and is passed on.
+// Takes a piece, whose bytes lie in the text that is split; a failure ends the splitting and is
+// passed on.
 typedef kazeia_status (*kz_piece_sink)(void *context, const uint8_t *bytes, size_t count);
 
 // BAD_FILE names the pattern, the place in it, and PCRE2's reason. Belongs to one thread at a time.
 KAZEIA_MUST_CHECK kazeia_status kz_pretokenizer_open(const kz_tokenizer_view *view,
                                                      const kazeia_allocator *allocator,
                                                      kz_pretokenizer **out_pretokenizer);
+// NULL is fine.
 void kz_pretokenizer_close(kz_pretokenizer *pretokenizer);
 
 // Time is linear in `count` whatever the pattern: a pattern that needs more than its share of steps

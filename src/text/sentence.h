@@ -17,6 +17,7 @@
 
 typedef struct kz_sentence_stream kz_sentence_stream;
 
+// All zeros are the defaults. The string may go after creation.
 typedef struct kz_sentence_options {
     const char *language;      // "fr" or "en": abbreviations; NULL is "fr", others use "en"'s
     bool first_fragment_early; // cut the very first piece at a comma or colon after a few words
@@ -27,6 +28,7 @@ typedef struct kz_sentence_options {
 KAZEIA_MUST_CHECK kazeia_status kz_sentence_stream_create(const kazeia_allocator *allocator,
                                                           const kz_sentence_options *options,
                                                           kz_sentence_stream **out_stream);
+// NULL is fine.
 void kz_sentence_stream_destroy(kz_sentence_stream *stream);
 
 // Takes what fits, perhaps nothing until `next` has been called. Views given by `next` end here.

@@ -17,6 +17,9 @@ typedef enum kz_stop_rule {
     KZ_STOP_NEVER    // nothing: "M.", "p. ex.", "e.g."
 } kz_stop_rule;
 
+// `language` is that of text/sentence.h; words are UTF-8 as written. Both functions are
+// pure.
+//
 // The rule for the word before a '.', without that '.'. `follows_number`: the word before it is a
 // number, so that one capital letter is a unit ("5 A.") and no initial.
 kz_stop_rule kz_abbreviation_rule(const char *language, kz_text_view word, bool follows_number);

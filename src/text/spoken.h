@@ -20,6 +20,7 @@ typedef struct kz_spoken_stream kz_spoken_stream;
 
 KAZEIA_MUST_CHECK kazeia_status kz_spoken_stream_create(const kazeia_allocator *allocator,
                                                         kz_spoken_stream **out_stream);
+// NULL is fine.
 void kz_spoken_stream_destroy(kz_spoken_stream *stream);
 
 // Takes what fits. BAD_ARGUMENT after finish.
@@ -29,6 +30,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_spoken_stream_feed(kz_spoken_stream *stream, 
 // all that could be decided has been given; DONE after finish.
 KAZEIA_MUST_CHECK kazeia_status kz_spoken_stream_next(kz_spoken_stream *stream,
                                                       kz_text_view *out_text);
+// The text ends here: what was held back is decided as it stands.
 void kz_spoken_stream_finish(kz_spoken_stream *stream);
 // As new, without allocating.
 void kz_spoken_stream_reset(kz_spoken_stream *stream);

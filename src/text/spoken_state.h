@@ -12,12 +12,15 @@
 #define KZ_SPOKEN_INPUT_BYTES 4096
 #define KZ_SPOKEN_OUTPUT_BYTES 1024
 
+// The text that a reader may look at, from the sign that it is to read.
 typedef struct kz_spoken_window {
     const char *bytes;
     size_t count;
     bool is_final; // no more text comes
 } kz_spoken_window;
 
+// White space that is owed, weakest first. A comma is a border that is to be heard, as between the
+// cells of a table.
 typedef enum kz_spoken_space {
     KZ_SPACE_NONE,
     KZ_SPACE_WORD,
@@ -25,6 +28,7 @@ typedef enum kz_spoken_space {
     KZ_SPACE_LINE
 } kz_spoken_space;
 
+// All that is remembered from one sign to the next: zeros at the start, but is_line_start.
 typedef struct kz_spoken_state {
     // Blocks.
     const char *hidden_until; // small letters; all is dropped up to and with this text; NULL: none
@@ -52,10 +56,11 @@ typedef struct kz_spoken_state {
     uint32_t word_count;   // letters, counted up to 4
 } kz_spoken_state;
 
+// One allocation, buffers included.
 struct kz_spoken_stream {
     kazeia_allocator allocator;
     char input[KZ_SPOKEN_INPUT_BYTES];
-    size_t begin, end;
+    size_t begin, end; // of what is in `input` and not read yet
     bool is_finished;
     char output[KZ_SPOKEN_OUTPUT_BYTES];
     size_t output_count;
@@ -81,6 +86,8 @@ size_t kz_spoken_read_mark(kz_spoken_stream *stream, kz_spoken_window window, kz
 
 // ---- spoken_tags.c: HTML, special tokens, entities
 
+// Each reads what its name says at the start of the window and returns the bytes it consumed, 0
+// when it needs more. read_hidden drops text up to the end of a hidden block.
 size_t kz_spoken_read_tag(kz_spoken_stream *stream, kz_spoken_window window);
 size_t kz_spoken_read_entity(kz_spoken_stream *stream, kz_spoken_window window);
 size_t kz_spoken_read_hidden(kz_spoken_stream *stream, kz_spoken_window window);

@@ -37,6 +37,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_tokenizer_open(const kz_bytes *section,
                                                   const kz_tokenizer_options *options,
                                                   const kazeia_allocator *allocator,
                                                   kz_tokenizer **out_tokenizer);
+// NULL is fine.
 void kz_tokenizer_close(kz_tokenizer *tokenizer);
 
 // Encodes `count` bytes; `flags` are of kz_encode_flag. BAD_ARGUMENT, with the numbers, when the
@@ -48,6 +49,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_tokenizer_encode(kz_tokenizer *tokenizer, con
 // The most tokens that a text of `count` bytes can have, BOS and EOS included.
 size_t kz_tokenizer_most_tokens(const kz_tokenizer *tokenizer, size_t count);
 
+// Ids are below this.
 uint32_t kz_tokenizer_token_count(const kz_tokenizer *tokenizer);
 // The raw bytes of a token, perhaps not whole UTF-8; empty beyond the vocabulary.
 kz_bytes kz_tokenizer_token_bytes(const kz_tokenizer *tokenizer, uint32_t id);

@@ -17,6 +17,7 @@ typedef struct kz_text_view {
     size_t count;
 } kz_text_view;
 
+// One character read.
 typedef struct kz_utf8_char {
     uint32_t code_point; // KZ_REPLACEMENT_CHARACTER when !is_valid
     uint32_t length; // bytes: 1-4; 0 when the sequence is cut short and more bytes may complete it
@@ -33,7 +34,8 @@ kz_utf8_char kz_utf8_read_last(const char *bytes, size_t count);
 // written as KZ_REPLACEMENT_CHARACTER.
 size_t kz_utf8_write(uint32_t code_point, char out_bytes[4]);
 
-// Unicode classes. Line breaks are spaces too.
+// Unicode classes, of the utf8proc library's version of the standard; any number may be asked
+// about. Line breaks are spaces too.
 bool kz_char_is_line_break(uint32_t code_point);
 bool kz_char_is_space(uint32_t code_point);
 bool kz_char_is_upper(uint32_t code_point); // title case too
@@ -43,6 +45,7 @@ bool kz_char_is_digit(uint32_t code_point);  // 0-9 of any script
 // Pictographs, flags, skin tones, and the signs that join them (ZWJ, variation selectors, tags).
 // Letter-like signs that a voice reads (copyright, trade mark, arrows) are not among them.
 bool kz_char_is_emoji(uint32_t code_point);
+// The simple lower-case mapping, one character for one; itself when it has none.
 uint32_t kz_char_lower(uint32_t code_point);
 
 // NFC, ’ as ', and small letters, of `count` bytes into `out`, at most `capacity` bytes; invalid
