@@ -4,7 +4,8 @@
 // table has the verbs of all stages (design: feed never blocks and may take less than given; next
 // does a bounded piece of work and returns KAZEIA_OK, KAZEIA_NEEDS_INPUT, KAZEIA_DONE or
 // KAZEIA_CANCELLED; cancel may come from any thread and lasts until reset or end_turn; reset makes
-// the stage new without allocating).
+// the stage new without allocating). `self` is what each function gets first. The functions run on
+// the turn's thread but cancel; a function that fails sets the sentence.
 #ifndef KZ_PIPELINE_STAGES_H
 #define KZ_PIPELINE_STAGES_H
 

@@ -1,5 +1,8 @@
 // turn.h: who does what when, in one turn of a conversation.
 //
+//   in   a turn, an event, the time
+//   out  the turn after it, and actions for the loop to carry out
+//
 // A pure function over a table: no clock, no thread, no model. Time arrives with each event, so
 // that a script of events is a test, and the times of the stages come out of the same steps.
 #ifndef KZ_PIPELINE_TURN_H
