@@ -13,6 +13,7 @@
 
 static int compare(const void *left, const void *right) {
     const double one = *(const double *)left, other = *(const double *)right;
+    // Not a difference: its conversion to int would call rates that are nearly alike equal.
     return (one > other) - (one < other);
 }
 
@@ -46,6 +47,7 @@ static kazeia_status print_result(cli_run *run, const cli_talker *talker, double
 static kazeia_status measure(cli_run *run, const cli_talker *talker, double *rates) {
     const cli_options *options = &run->options;
     const size_t repeat = (size_t)options->repeat;
+    // Round 0 is the one that does not count.
     for (size_t round = 0; round <= repeat; round++) {
         double prefill = 0, decode = 0;
         CLI_TRY(cli_checked(run, kazeia_chat_bench(talker->stage, (uint32_t)options->prefill,

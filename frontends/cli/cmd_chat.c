@@ -46,6 +46,8 @@ static kazeia_status set_system(chatting *chat, const char *text) {
     }
     kazeia_chat_settings settings = cli_chat_settings(&chat->run->options);
     settings.system = system;
+    // The old stage goes first: two of them would need twice the memory of the cache. Should the
+    // new one fail, the program ends with that sentence.
     kazeia_stage_destroy(chat->talker.stage);
     chat->talker.stage = NULL;
     free(chat->system);
@@ -123,12 +125,15 @@ static kazeia_status handle_line(chatting *chat, const char *line) {
     if (found != NULL) {
         return found->function(chat, text);
     }
+    // Taken for a slip and not for something to say: a model would answer it.
     if (line[0] == '/') {
         return say_for_people(chat, "(no such directive; /help lists them)");
     }
     return line[0] == '\0' ? KAZEIA_OK : answer(chat, line);
 }
 
+// Whatever fails ends the program, but for an unknown directive: a stage that failed once is in no
+// state to promise anything.
 static kazeia_status talk(chatting *chat) {
     cli_run *run = chat->run;
     cli_lines lines = {.stream = stdin, .name = "standard input"};
@@ -155,6 +160,7 @@ kazeia_status cli_chat(cli_run *run) {
         .is_terminal = !run->options.is_json && isatty(STDIN_FILENO) == 1,
     };
     kazeia_status status = cli_talker_open(run, &settings, &chat.talker);
+    // A script that pipes its lines in reads answers, no help.
     if (status == KAZEIA_OK && chat.is_terminal) {
         status = help(&chat, "");
     }

@@ -45,6 +45,7 @@ static kazeia_status take_row(void *context, size_t position, const float *logit
     if (cli_interrupt_has_come(&out->run->interrupt)) {
         return cli_fail(failure, KAZEIA_CANCELLED, "interrupted");
     }
+    // The vocabulary's size is only known with the first row.
     if (out->rows_written == 0) {
         CLI_TRY(cli_npy_header(&out->file, out->row_count, vocabulary_size, failure));
     }
@@ -63,6 +64,7 @@ static kazeia_status write_rows(cli_run *run, const cli_talker *talker, const in
     if (status == KAZEIA_OK) {
         status = cli_new_file_commit(&out.file, &run->failure);
     }
+    // Nothing to drop after a commit; after a failure no half file stays.
     cli_new_file_drop(&out.file);
     cli_interrupt_leave(&run->interrupt);
     return status;
@@ -98,6 +100,8 @@ static kazeia_status write_logits(cli_run *run, const cli_talker *talker) {
     return status == KAZEIA_OK ? print_rows_written(run, count) : status;
 }
 
+// Before the model is opened: a slip on the command line must not cost the seconds that opening
+// takes.
 static kazeia_status check_options(cli_run *run) {
     const cli_options *options = &run->options;
     CLI_TRY(cli_options_refuse_both(options, "--perplexity", "--logits", &run->failure));

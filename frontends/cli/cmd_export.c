@@ -61,7 +61,8 @@ static uint64_t file_bytes(const char *path) {
     return stat(path, &facts) == 0 ? (uint64_t)facts.st_size : 0;
 }
 
-// Of the program file and of the weights files that docs/format.md says lie beside it.
+// Of the program file and of the weights files that docs/format.md says lie beside it. The library
+// tells no sizes of files; what lies on disk is what a person wants to know.
 static uint64_t program_bytes(const cli_options *options, const char *id) {
     char path[PATH_MAX];
     const char *output = options->output;
@@ -69,6 +70,7 @@ static uint64_t program_bytes(const cli_options *options, const char *id) {
     const bool has_ending = length > 4 && strcmp(output + length - 4, ".kzp") == 0;
     uint64_t bytes = file_bytes(output);
     for (uint64_t i = 1; options->shards > 1 && i <= options->shards; i++) {
+        // A path that is too long names no file and counts as 0.
         (void)snprintf(path, sizeof path, "%.*s.%.*s.%llu-of-%llu.kzw",
                        (int)(has_ending ? length - 4 : length), output, ID_DIGITS, id,
                        (unsigned long long)i, (unsigned long long)options->shards);

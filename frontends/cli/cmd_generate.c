@@ -12,6 +12,7 @@
 
 static kazeia_status print_reply(cli_run *run, const cli_talker *talker, const cli_reply *reply) {
     if (!run->options.is_json) {
+        // The text was printed while it came; a shell's prompt wants its own line.
         return cli_print(&run->failure, "\n");
     }
     return cli_print_json(cli_reply_json(talker->stage, reply), &run->failure);

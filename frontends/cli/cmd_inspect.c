@@ -32,6 +32,7 @@ static kazeia_status print_value(cli_run *run, const char *key, const json_t *va
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
     const size_t length = text == NULL ? 0 : strlen(text);
     size_t kept = length <= LONGEST_VALUE ? length : LONGEST_VALUE;
+    // Back to the start of the character that the cut would split.
     while (kept < length && ((unsigned char)text[kept] & 0xc0) == 0x80) {
         kept--;
     }
@@ -90,6 +91,7 @@ static json_t *sums_by(const json_t *items, const char *key) {
         const double count = json_number_value(json_array_get(before, 0)) + 1;
         const double bytes =
             json_number_value(json_array_get(before, 1)) + number_of(item, "bytes");
+        // Objects keep the order of first mention, which is the order of the file.
         (void)json_object_set_new(sums, name == NULL ? "" : name,
                                   json_pack("[f, f]", count, bytes));
     }
@@ -151,6 +153,7 @@ static kazeia_status print_for_people(cli_run *run, const kazeia_program *progra
 
 static kazeia_status inspect(cli_run *run, const kazeia_program *program) {
     json_t *description = NULL;
+    // First: what a damaged file says about itself is not worth printing.
     if (run->options.is_verifying) {
         CLI_TRY(cli_checked(run, kazeia_program_verify(program)));
     }

@@ -32,6 +32,7 @@ typedef struct speaking {
 
 static kazeia_status take_samples(void *context, const void *out, size_t count) {
     speaking *speech = context;
+    // Only called with samples, so this is the first sound and not the first call.
     if (speech->first_ms < 0) {
         speech->first_ms = cli_now_ms() - speech->start_ms;
     }
@@ -47,6 +48,7 @@ static kazeia_status speak_piece(const cli_drive *drive, speaking *speech, const
         speech->start_ms = start_ms;
     }
     CLI_TRY(cli_drive_feed(speech->run, drive, text, bytes));
+    // What can be spoken is spoken before the next read, which may wait for a person.
     CLI_TRY(cli_drive_drain(speech->run, drive));
     speech->compute_ms += cli_now_ms() - start_ms;
     return KAZEIA_OK;
@@ -55,6 +57,7 @@ static kazeia_status speak_piece(const cli_drive *drive, speaking *speech, const
 static kazeia_status speak_standard_input(const cli_drive *drive, speaking *speech) {
     char text[PIECE_BYTES];
     while (true) {
+        // read alone would wait through Ctrl-C: signals are blocked in this thread.
         CLI_TRY(cli_interrupt_wait_readable(&speech->run->interrupt, STDIN_FILENO));
         const ssize_t bytes = read(STDIN_FILENO, text, sizeof text);
         if (bytes == 0) {

@@ -53,6 +53,7 @@ static kazeia_status convert_lines(cli_run *run, kazeia_tokenizer *tokenizer) {
     while (status == KAZEIA_OK) {
         char where[64];
         status = cli_lines_next(&lines, &run->failure);
+        // Before the status is looked at: a broken line is named by its number, too.
         (void)snprintf(where, sizeof where, "line %zu of standard input", lines.number);
         if (status == KAZEIA_OK) {
             status = run->options.is_decoding ? decode_line(run, tokenizer, where, &lines)

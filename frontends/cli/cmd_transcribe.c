@@ -39,6 +39,8 @@ typedef struct listening {
 
 static bool append(void **list, size_t *count, const void *more, size_t more_count,
                    size_t element_bytes) {
+    // One more element than needed, so that nothing is ever asked of 0 bytes, whose answer may be
+    // NULL.
     char *larger = realloc(*list, (*count + more_count + 1) * element_bytes);
     if (larger == NULL) {
         return false;
@@ -76,6 +78,7 @@ static kazeia_status take_heard(void *context, const void *out, size_t count) {
     for (size_t i = 0; i < count; i++, heard++) {
         const bool is_first = whole->text_bytes == 0 || whole->language[0] == '\0';
         if (is_first && heard->language != NULL) {
+            // The struct is zeroed, so the last byte stays NUL.
             (void)strncpy(whole->language, heard->language, sizeof whole->language - 1);
         }
         if (!append_text(whole, heard->text) || !append_tokens(whole, heard)) {
@@ -100,6 +103,8 @@ static kazeia_status print_transcript(const listening *listener, const char *fil
         return cli_print(failure, "%s%s%.*s\n", is_named ? file : "", is_named ? ": " : "",
                          (int)whole->text_bytes, whole->text == NULL ? "" : whole->text);
     }
+    // A file without a window has no probability; 0 and 1 are what the library says of a window
+    // without speech.
     const double logprob = whole->logprob_count > 0 ? whole->logprob_sum / whole->logprob_count : 0;
     const double no_speech = whole->seconds_sum > 0 ? whole->no_speech_sum / whole->seconds_sum : 1;
     return cli_print_json(
@@ -123,6 +128,7 @@ static kazeia_status listen_to(const listening *listener, const float *samples, 
         .take = take_heard,
         .context = out_whole,
     };
+    // Also after a file that failed in the middle: the next one begins with an empty stage.
     CLI_TRY(cli_checked(listener->run, kazeia_stage_reset(listener->stage)));
     cli_interrupt_enter(&listener->run->interrupt, cli_cancel_stage, listener->stage);
     kazeia_status status = cli_drive_feed(listener->run, &drive, samples, count);
@@ -138,6 +144,7 @@ static kazeia_status transcribe_file(const listening *listener, const char *file
     size_t count = 0;
     transcript whole = {0};
     CLI_TRY(cli_checked(listener->run, kazeia_audio_read(file, SAMPLE_RATE_HZ, &samples, &count)));
+    // Reading and resampling the file are not the model's time.
     const double start_ms = cli_now_ms();
     kazeia_status status = listen_to(listener, samples, count, &whole);
     const double seconds = (cli_now_ms() - start_ms) / 1e3;
@@ -179,6 +186,7 @@ static kazeia_status transcribe_all(const listening *listener) {
     for (size_t i = 0; i < run->options.argument_count; i++) {
         const char *file = run->options.arguments[i];
         const kazeia_status status = transcribe_file(listener, file);
+        // Nobody reads, or nobody waits: the rest of the files would be work for no one.
         if (status == KAZEIA_DONE || status == KAZEIA_CANCELLED) {
             return status == KAZEIA_DONE ? worst : status;
         }

@@ -31,6 +31,7 @@ typedef struct reciting {
 
 static kazeia_status write_pause(reciting *recital) {
     static const float SILENCE[PIECE_SAMPLES];
+    // At the voice's rate: the pause is written into its file.
     size_t left = (size_t)(PAUSE_S * kazeia_speak_sample_rate(recital->conversation.speak));
     while (left > 0) {
         const size_t count = left < PIECE_SAMPLES ? left : PIECE_SAMPLES;
@@ -42,6 +43,7 @@ static kazeia_status write_pause(reciting *recital) {
 
 static kazeia_status take_samples(void *context, const float *samples, size_t count) {
     reciting *recital = context;
+    // Written with the first sample: a turn without a spoken reply leaves no pause behind.
     if (recital->is_pause_due && count > 0) {
         CLI_TRY(write_pause(recital));
         recital->is_pause_due = false;
@@ -144,6 +146,7 @@ static void keep_for_timeline(reciting *recital, const char *file, const kazeia_
     cli_timeline_keep_text(text_or_nothing(turn->transcript), kept);
     for (size_t stage = 0; stage < CLI_STAGE_COUNT; stage++) {
         kept->start_ms[stage] = -1;
+        // By name: the timeline's order is its own.
         for (size_t i = 0; i < CLI_STAGE_COUNT; i++) {
             const kazeia_stage_times *times = &turn->stages[i];
             if (times->stage != NULL && strcmp(times->stage, cli_stage_names[stage]) == 0) {
@@ -162,7 +165,9 @@ static kazeia_status take_turn(reciting *recital, const char *file) {
     kazeia_turn turn = {0};
     CLI_TRY(cli_checked(run, kazeia_audio_read(file, SAMPLE_RATE_HZ, &samples, &count)));
     kazeia_status status = KAZEIA_CANCELLED;
+    // Between replies, so not before the first.
     recital->is_pause_due = recital->has_spoken;
+    // A signal during the reading found no turn that it could cancel.
     if (!cli_interrupt_has_come(&run->interrupt)) {
         status = kazeia_voice_turn(recital->conversation.voice, samples, count, take_samples,
                                    recital, &turn);
@@ -183,11 +188,13 @@ static kazeia_status take_turns(reciting *recital) {
         if (status == KAZEIA_CANCELLED) {
             return status;
         }
+        // DONE: nobody reads standard output any more. The replies so far are kept.
         is_read = status != KAZEIA_DONE;
         if (status != KAZEIA_OK && is_read) {
             cli_report(run->options.is_json, "turn", file, run->failure.text);
             run->failure.text[0] = '\0';
             run->is_reported = true;
+            // The highest of all files, so that a script sees the worst that happened.
             worst = cli_exit_code(status) > cli_exit_code(worst) ? status : worst;
         }
     }
@@ -201,6 +208,7 @@ static kazeia_status recite(reciting *recital) {
     CLI_TRY(
         cli_checked(run, kazeia_audio_writer_open(run->options.output, rate, &recital->writer)));
     kazeia_status worst = take_turns(recital);
+    // A file that holds no turn would look like a success.
     const bool is_kept = recital->turn_count > 0 && worst != KAZEIA_CANCELLED;
     const kazeia_status closed =
         cli_checked(run, kazeia_audio_writer_close(recital->writer, is_kept));
@@ -234,6 +242,7 @@ static kazeia_status check_outputs(cli_run *run) {
 kazeia_status cli_turn(cli_run *run) {
     reciting recital = {.run = run};
     CLI_TRY(check_outputs(run));
+    // Closed below in any case: what was opened before a failure is there.
     kazeia_status status = cli_conversation_open(run, &recital.conversation);
     recital.turns = calloc(run->options.argument_count, sizeof *recital.turns);
     if (status == KAZEIA_OK && recital.turns == NULL) {

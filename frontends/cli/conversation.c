@@ -40,6 +40,7 @@ static kazeia_status open_commands(cli_run *run, cli_conversation *conversation)
 kazeia_status cli_conversation_open(cli_run *run, cli_conversation *out_conversation) {
     cli_conversation *conversation = out_conversation;
     *conversation = (cli_conversation){0};
+    // The cheap parts first: a mistake in the commands file must not wait for a model to open.
     CLI_TRY(open_commands(run, conversation));
     CLI_TRY(cli_program_open(run, run->options.stt, "listen", &conversation->listener));
     CLI_TRY(cli_program_open(run, run->options.llm, "chat", &conversation->talker));
@@ -72,6 +73,8 @@ void cli_conversation_close(cli_conversation *conversation) {
     if (conversation->voice != NULL) {
         kazeia_voice_destroy(conversation->voice);
     }
+    // The voice is gone by now, and the stages' programs and runtime go after them: everything is
+    // closed in the order of use.
     destroy_stage(conversation->listen);
     destroy_stage(conversation->chat);
     destroy_stage(conversation->speak);

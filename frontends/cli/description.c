@@ -30,9 +30,11 @@ static kazeia_status collect(void *context, const char *text, size_t bytes) {
 
 kazeia_status cli_describe(cli_run *run, const kazeia_program *program, json_t **out_description) {
     collected whole = {0};
+    // For a failure that jansson itself does not explain.
     json_error_t error = {.text = "out of memory"};
     kazeia_status status = cli_checked(run, kazeia_program_describe(program, collect, &whole));
     if (status == KAZEIA_OK) {
+        // A tensor's name may hold an escaped NUL: the file is shown as it is.
         *out_description = json_loadb(whole.text, whole.bytes, JSON_ALLOW_NUL, &error);
         if (*out_description == NULL) {
             status = cli_fail(&run->failure, KAZEIA_BAD_FILE,

@@ -17,6 +17,7 @@ kazeia_status cli_checked(cli_run *run, kazeia_status status) {
         return cli_fail(&run->failure, status, "interrupted");
     }
     if (status != KAZEIA_OK) {
+        // Taken at once: the next call into the library on this thread may replace it.
         const char *sentence = kazeia_last_error();
         (void)cli_fail(&run->failure, status, "%s",
                        sentence[0] != '\0' ? sentence : kazeia_status_name(status));
@@ -48,6 +49,8 @@ kazeia_status cli_program_open(cli_run *run, const char *model, const char *abil
     cli_model_path path;
     kazeia_program *program = NULL;
     CLI_TRY(cli_model_path_find(model, &path, &run->failure));
+    // The mapped model would be written over while it is read. These two options are NULL for
+    // commands that have none.
     CLI_TRY(cli_refuse_same_file(path.text, run->options.output, &run->failure));
     CLI_TRY(cli_refuse_same_file(path.text, run->options.timeline, &run->failure));
     kazeia_status status = cli_checked(run, kazeia_program_open(path.text, NULL, &program));
@@ -99,6 +102,7 @@ void cli_talker_close(cli_talker *talker) {
 }
 
 static kazeia_status checked_next(cli_run *run, kazeia_status status) {
+    // Two answers of a stage that are no failures and have no sentence.
     const bool is_news = status == KAZEIA_NEEDS_INPUT || status == KAZEIA_DONE;
     return is_news ? status : cli_checked(run, status);
 }
@@ -131,6 +135,8 @@ kazeia_status cli_drive_feed(cli_run *run, const cli_drive *drive, const void *i
         CLI_TRY(cli_checked(run, kazeia_stage_feed(drive->stage, next, count, &taken)));
         next += taken * drive->element_bytes;
         count -= taken;
+        // Full: work until it needs input. If it needs input at once, neither side can go on, and
+        // waiting would last for ever.
         if (taken == 0) {
             bool is_idle = false;
             const kazeia_status status = run_stage(run, drive, &is_idle);

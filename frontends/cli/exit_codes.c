@@ -13,6 +13,7 @@ static const int EXIT_CODES[] = {
     [KAZEIA_BUSY] = 3,         [KAZEIA_CANCELLED] = 130,
 };
 
+// Only statuses of this build's own library come here, and the table has them all.
 int cli_exit_code(kazeia_status status) {
     return EXIT_CODES[status];
 }

@@ -21,6 +21,7 @@ kazeia_status cli_fail(cli_sentence *out_sentence, kazeia_status status, const c
 }
 
 void cli_fail_more(cli_sentence *sentence, const char *format, ...) {
+    // Behind a full sentence there is room for the NUL alone, which vsnprintf respects.
     const size_t length = strlen(sentence->text);
     va_list values;
     va_start(values, format);

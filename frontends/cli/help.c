@@ -39,12 +39,14 @@ static kazeia_status print_option(const cli_option_row *row, cli_sentence *out_s
     (void)snprintf(head, sizeof head, "%s%s%s%s%s", row->short_name,
                    row->short_name[0] == '\0' ? "" : ", ", row->name,
                    row->argument[0] == '\0' ? "" : " ", row->argument);
+    // "(none)" says nothing that the missing default does not say.
     const char *value = row->default_value;
     if (value[0] == '(' && strcmp(value, "(none)") != 0) {
         (void)snprintf(tail, sizeof tail, " %s", value);
     } else if (value[0] != '\0' && value[0] != '(') {
         (void)snprintf(tail, sizeof tail, " (%s)", value);
     }
+    // The help of a long option stands on the next line, in the same column.
     const bool is_long = strlen(head) > OPTION_COLUMNS;
     return cli_print(out_sentence, "  %-*s%s%*s %s%s\n", OPTION_COLUMNS, head, is_long ? "\n" : "",
                      is_long ? OPTION_COLUMNS + 2 : 0, "", row->help, tail);

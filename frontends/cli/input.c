@@ -13,6 +13,7 @@
 
 #define FIRST_CAPACITY ((size_t)64 * 1024)
 
+// A path that names no readable file is the caller's mistake (exit code 1), all else the machine's.
 static kazeia_status fail_read(const char *path, int error, cli_sentence *out_sentence) {
     const bool is_name =
         error == ENOENT || error == ENOTDIR || error == EISDIR || error == ENAMETOOLONG;
@@ -25,6 +26,7 @@ static kazeia_status read_stream(FILE *stream, const char *path, char **out_text
     char *text = NULL;
     size_t bytes = 0;
     for (size_t capacity = FIRST_CAPACITY;; capacity *= 2) {
+        // One more for the NUL: texts are also handed to functions that want C strings.
         char *larger = realloc(text, capacity + 1);
         if (larger == NULL) {
             free(text);
@@ -33,6 +35,7 @@ static kazeia_status read_stream(FILE *stream, const char *path, char **out_text
         }
         text = larger;
         bytes += fread(text + bytes, 1, capacity - bytes, stream);
+        // fread stops short only at the end or at an error, which ferror tells apart.
         if (bytes < capacity) {
             break;
         }
@@ -84,6 +87,7 @@ kazeia_status cli_read_ids(const char *text, size_t bytes, const char *where, in
                         "%s: %s found; expected a JSON array of ids, as [1, 2, 3]", where, found);
     }
     const size_t count = json_array_size(array);
+    // malloc(0) may answer NULL, and an empty array is a valid one.
     int32_t *ids = malloc((count + 1) * sizeof *ids);
     kazeia_status status = ids != NULL ? copy_ids(array, where, ids, out_sentence)
                                        : cli_fail(out_sentence, KAZEIA_OUT_OF_MEMORY,
@@ -99,6 +103,7 @@ kazeia_status cli_read_ids(const char *text, size_t bytes, const char *where, in
 }
 
 kazeia_status cli_lines_next(cli_lines *lines, cli_sentence *out_sentence) {
+    // getline leaves errno alone at the end of a file.
     errno = 0;
     const ssize_t bytes = getline(&lines->text, &lines->capacity, lines->stream);
     if (bytes < 0) {
@@ -106,6 +111,7 @@ kazeia_status cli_lines_next(cli_lines *lines, cli_sentence *out_sentence) {
     }
     lines->bytes = (size_t)bytes;
     lines->number++;
+    // Also the carriage return of files from Windows.
     while (lines->bytes > 0 &&
            (lines->text[lines->bytes - 1] == '\n' || lines->text[lines->bytes - 1] == '\r')) {
         lines->text[--lines->bytes] = '\0';

@@ -25,9 +25,12 @@ static void handle_signal(cli_interrupt *interrupt) {
     (void)pthread_mutex_lock(&interrupt->lock);
     atomic_store(&interrupt->has_come, true);
     if (interrupt->cancel == NULL) {
+        // Not exit: other threads still run, and what they use must not be torn down under them.
+        // Standard output was flushed after each piece.
         _exit(cli_exit_code(KAZEIA_CANCELLED));
     }
     interrupt->cancel(interrupt->context);
+    // Wakes cli_interrupt_wait_readable, wherever the main thread waits.
     const ssize_t written = write(interrupt->wake[1], "", 1);
     (void)written; // a full pipe is readable already
     (void)pthread_mutex_unlock(&interrupt->lock);
@@ -41,6 +44,7 @@ static void *wait_for_signals(void *context) {
     choose_signals(&signals);
     while (true) {
         if (sigwait(&signals, &number) == 0) {
+            // A thread that is cancelled while it holds the lock would leave it locked for ever.
             (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
             handle_signal(interrupt);
             (void)pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
@@ -53,6 +57,8 @@ kazeia_status cli_interrupt_start(cli_interrupt *out_interrupt, cli_sentence *ou
     sigset_t signals;
     choose_signals(&signals);
     *out_interrupt = (cli_interrupt){.wake = {-1, -1}};
+    // Here, before the runtime makes its threads, which inherit the mask: otherwise the system
+    // could give the signal to one of them.
     int error = pthread_sigmask(SIG_BLOCK, &signals, NULL);
     if (error == 0) {
         error = pipe(out_interrupt->wake) == 0 ? 0 : errno;
@@ -77,6 +83,7 @@ void cli_interrupt_stop(cli_interrupt *interrupt) {
     (void)close(interrupt->wake[1]);
 }
 
+// A function that does nothing, since NULL means that the program may end at once.
 static void look_yourself(void *context) {
     (void)context;
 }

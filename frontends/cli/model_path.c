@@ -26,6 +26,7 @@ static bool is_there(const char *path) {
     return stat(path, &facts) == 0;
 }
 
+// Longer than the ending: ".kzp" alone is a hidden file without a name.
 static bool ends_with(const char *text, const char *ending) {
     const size_t length = strlen(text), ending_length = strlen(ending);
     return length > ending_length && strcmp(text + length - ending_length, ending) == 0;
@@ -53,6 +54,7 @@ kazeia_status cli_models_folder(cli_model_path *out_folder, cli_sentence *out_se
         return compose(out_folder, out_sentence, "%s", models);
     }
     const char *home = getenv("HOME");
+    // Without $HOME, as in some containers, the working folder takes its place.
     return compose(out_folder, out_sentence, "%s/.cache/kazeia", home == NULL ? "." : home);
 }
 
@@ -63,6 +65,8 @@ static int is_program(const struct dirent *entry) {
 // Adds the names of the programs that lie in the folder to the sentence.
 static void list_programs(const char *folder, cli_sentence *sentence) {
     struct dirent **entries = NULL;
+    // -1 where the folder does not exist: the loop does not run and the sentence says that nothing
+    // is there.
     const int count = scandir(folder, &entries, is_program, alphasort);
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
@@ -85,6 +89,7 @@ static kazeia_status fail_name(const char *model, const char *folder, cli_senten
     (void)cli_fail(out_sentence, KAZEIA_NOT_FOUND,
                    "model '%s' is neither a file here nor a program in '%s'", model, folder);
     list_programs(folder, out_sentence);
+    // Too long a path is no folder; the other hint serves as well.
     if (compose(&checkpoint, &ignored, "%s/%s", folder, model) == KAZEIA_OK &&
         exists(checkpoint.text, S_IFDIR)) {
         cli_fail_more(out_sentence, ". Its checkpoint is there: kazeia export %s/%s -o %s/%s.kzp",
@@ -119,6 +124,7 @@ static kazeia_status fail_path(const char *model, cli_sentence *out_sentence) {
 kazeia_status cli_model_path_find(const char *model, cli_model_path *out_path,
                                   cli_sentence *out_sentence) {
     cli_model_path folder;
+    // A slash means a path, whose mistakes are told as a path's; a bare word may be either.
     if (strchr(model, '/') != NULL || exists(model, S_IFREG)) {
         if (!exists(model, S_IFREG)) {
             return fail_path(model, out_sentence);

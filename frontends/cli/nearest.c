@@ -15,6 +15,7 @@ static size_t smaller(size_t left, size_t right) {
 }
 
 size_t cli_edit_distance(const char *left, const char *right) {
+    // Cut, so that the table has a fixed size: two words of 64 letters are not each other's slip.
     const size_t rows = strnlen(left, LONGEST_WORD);
     const size_t columns = strnlen(right, LONGEST_WORD);
     size_t cost[LONGEST_WORD + 1][LONGEST_WORD + 1]; // [letters of left][letters of right]

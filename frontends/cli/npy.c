@@ -17,12 +17,14 @@ kazeia_status cli_npy_header(cli_new_file *file, size_t rows, size_t columns,
     char header[HEADER_BYTES];
     memset(header, ' ', sizeof header);
     memcpy(header, "\x93NUMPY\x01\x00", MAGIC_BYTES);
+    // The length counts what follows it, up to and with the line break.
     const unsigned rest = HEADER_BYTES - MAGIC_BYTES - 2;
     header[MAGIC_BYTES] = (char)(rest & 0xff);
     header[MAGIC_BYTES + 1] = (char)(rest >> 8);
     const int length =
         snprintf(header + MAGIC_BYTES + 2, rest,
                  "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, %zu), }", rows, columns);
+    // Over the NUL that snprintf has written. Two sizes of 20 digits fit the rest.
     header[MAGIC_BYTES + 2 + length] = ' ';
     header[HEADER_BYTES - 1] = '\n';
     return cli_new_file_write(file, header, sizeof header, out_sentence);
@@ -37,6 +39,7 @@ kazeia_status cli_npy_row(cli_new_file *file, const float *values, size_t column
             uint32_t bits = 0;
             memcpy(&bits, &values[i], sizeof bits);
             for (unsigned byte = 0; byte < 4; byte++) {
+                // Byte by byte, so that a big-endian machine writes the same file.
                 bytes[i * 4 + byte] = (unsigned char)(bits >> 8 * byte);
             }
         }

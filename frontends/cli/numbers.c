@@ -17,6 +17,7 @@ bool cli_read_whole(const char *text, uint64_t *out_value) {
     }
     for (; *text != '\0'; text++) {
         const unsigned digit = (unsigned)*text - '0';
+        // Below '0' the difference wraps to a large number, so one comparison is enough.
         if (digit > 9 || value > (UINT64_MAX - digit) / 10) {
             return false;
         }
@@ -40,6 +41,7 @@ bool cli_read_bytes(const char *text, uint64_t *out_value) {
         digits[length - 1] = '\0';
     }
     uint64_t value = 0;
+    // A shift must lose no bit.
     if (!cli_read_whole(digits, &value) || value > UINT64_MAX >> shift) {
         return false;
     }
@@ -52,6 +54,7 @@ bool cli_read_real(const char *text, double *out_value) {
         return false;
     }
     char *end = NULL;
+    // The program never calls setlocale, so the decimal sign is a point.
     const double value = strtod(text, &end);
     if (*end != '\0' || !isfinite(value)) {
         return false;

@@ -93,6 +93,7 @@ static const option_binding BINDINGS[] = {
     NAME("--timeline", timeline),
 };
 #define BINDING_COUNT (sizeof BINDINGS / sizeof BINDINGS[0])
+// A 65th option would share a bit with the first.
 _Static_assert(BINDING_COUNT <= 64, "cli_options.given has a bit for each");
 
 static bool is_same(const char *whole, const char *text, size_t length) {
@@ -116,6 +117,7 @@ const cli_option_row *cli_option_find(const char *command, const char *name, siz
     return NULL;
 }
 
+// Never NULL: a test looks up every row of docs/options.
 static const option_binding *binding_of(const cli_option_row *row) {
     const bool is_switch = row->argument[0] == '\0';
     for (size_t i = 0; i < BINDING_COUNT; i++) {
@@ -133,6 +135,7 @@ static void *value_of(const option_reader *reader, const option_binding *binding
 
 static bool is_choice(const char *choices, const char *value) {
     const size_t length = strlen(value);
+    // An empty value is no choice, though it would be found between two bars.
     while (length > 0) {
         const size_t choice_length = strcspn(choices, "|");
         if (choice_length == length && memcmp(choices, value, length) == 0) {
@@ -178,6 +181,7 @@ static kazeia_status set_whole(const option_reader *reader, const option_binding
     if (!is_number || number < binding->least || number > binding->most) {
         return fail_whole(reader, binding, value);
     }
+    // Every whole number of cli_options has 64 bits, whatever its range.
     memcpy(value_of(reader, binding), &number, sizeof number);
     return KAZEIA_OK;
 }
@@ -200,6 +204,7 @@ static kazeia_status set_text(const option_reader *reader, const option_binding 
     if (binding->kind == KIND_CHOICE && !is_choice(row->argument, value)) {
         return fail_value(reader, row->name, value, row->argument);
     }
+    // The pointer, not the text: arguments live as long as main.
     memcpy(value_of(reader, binding), &value, sizeof value);
     return KAZEIA_OK;
 }
@@ -226,6 +231,8 @@ static kazeia_status set_defaults(const option_reader *reader) {
         const cli_option_row *row = &cli_option_rows[i];
         const char first = row->default_value[0];
         if (belongs_to(row, reader->command) && first != '\0' && first != '(') {
+            // Through the same checks as a person's value, so that a default in docs/options that
+            // is out of range does not pass.
             CLI_TRY(set_value(reader, binding_of(row), row, row->default_value));
         }
     }
@@ -248,6 +255,7 @@ static const char *nearest_option(const char *command, const char *name) {
 
 static kazeia_status fail_unknown(const option_reader *reader, const char *name, size_t length) {
     char word[64];
+    // The name may be as long as an argument; the sentence needs its beginning.
     const size_t kept = length < sizeof word ? length : sizeof word - 1;
     memcpy(word, name, kept);
     word[kept] = '\0';
@@ -308,6 +316,7 @@ static kazeia_status read_option(const option_reader *reader, size_t left, char 
     }
     if (binding->kind != KIND_SWITCH && value == NULL) {
         value = left > 1 ? arguments[1] : NULL;
+        // A value like "-5" is one, as long as the command has no option of that name.
         if (value == NULL ||
             (value[0] == '-' && cli_option_find(reader->command, value, strlen(value)) != NULL)) {
             return fail_without_value(reader, row, value);
@@ -326,6 +335,7 @@ static kazeia_status read_all(const option_reader *reader, size_t count, char **
     cli_options *options = reader->options;
     bool are_options_over = false;
     options->arguments = arguments;
+    // What stands behind --help is not read: a person who asks for help may have a broken line.
     for (size_t i = 0; i < count && !options->is_help;) {
         size_t used = 1;
         if (!are_options_over && strcmp(arguments[i], "--") == 0) {
@@ -333,6 +343,7 @@ static kazeia_status read_all(const option_reader *reader, size_t count, char **
         } else if (!are_options_over && is_option(arguments[i])) {
             CLI_TRY(read_option(reader, count - i, arguments + i, &used));
         } else {
+            // In place: there are never more of them than arguments read.
             arguments[options->argument_count++] = arguments[i];
         }
         i += used;
@@ -372,6 +383,7 @@ kazeia_status cli_options_refuse_both(const cli_options *options, const char *on
     return KAZEIA_OK;
 }
 
+// A look at the bare arguments, for failures that come before they are read.
 bool cli_options_want_json(size_t count, char **arguments) {
     for (size_t i = 0; i < count && strcmp(arguments[i], "--") != 0; i++) {
         if (strcmp(arguments[i], "--json") == 0) {

@@ -18,6 +18,8 @@ static kazeia_status flush(bool is_written, cli_sentence *out_sentence) {
     if (is_written && fflush(stdout) == 0) {
         return KAZEIA_OK;
     }
+    // SIGPIPE is ignored (main.c), so a reader that has gone shows here. It is no failure: "| head"
+    // is done.
     if (errno == EPIPE) {
         return KAZEIA_DONE;
     }
@@ -26,6 +28,7 @@ static kazeia_status flush(bool is_written, cli_sentence *out_sentence) {
 }
 
 kazeia_status cli_print_bytes(const char *text, size_t bytes, cli_sentence *out_sentence) {
+    // After each piece: a person reads along, and another program may wait for the line.
     return flush(fwrite(text, 1, bytes, stdout) == bytes, out_sentence);
 }
 
@@ -41,6 +44,7 @@ kazeia_status cli_print_json(json_t *value, cli_sentence *out_sentence) {
     if (value == NULL) {
         return cli_fail(out_sentence, KAZEIA_OUT_OF_MEMORY, "no memory for a line of JSON");
     }
+    // One line for each object, so that a reader can split by lines.
     const bool is_written = json_dumpf(value, stdout, JSON_STYLE) == 0 && putchar('\n') != EOF;
     json_decref(value);
     return flush(is_written, out_sentence);
@@ -49,6 +53,7 @@ kazeia_status cli_print_json(json_t *value, cli_sentence *out_sentence) {
 // A report that cannot be written has nowhere else to go: the exit code tells.
 void cli_report(bool is_json, const char *command, const char *file, const char *sentence) {
     if (!is_json) {
+        // Most sentences of the library name their file already.
         const bool is_named = file == NULL || strstr(sentence, file) != NULL;
         (void)fprintf(stderr, "kazeia%s%s: %s%s%s\n", command[0] == '\0' ? "" : " ", command,
                       is_named ? "" : file, is_named ? "" : ": ", sentence);
@@ -85,6 +90,7 @@ static size_t character_bytes(const unsigned char *text, size_t left) {
 }
 
 static json_t *repaired_text(const unsigned char *text, size_t bytes) {
+    // At worst every byte becomes the three of U+FFFD.
     char *repaired = malloc(bytes * 3 + 1);
     size_t length = 0;
     if (repaired == NULL) {
@@ -104,6 +110,8 @@ static json_t *repaired_text(const unsigned char *text, size_t bytes) {
 
 json_t *cli_json_text(const char *text, size_t bytes) {
     json_t *string = json_stringn(bytes == 0 ? "" : text, bytes);
+    // jansson takes valid UTF-8 only. A recogniser's text may end inside a character, and a line of
+    // JSON must not fail for that.
     return string != NULL ? string : repaired_text((const unsigned char *)text, bytes);
 }
 
@@ -112,6 +120,7 @@ json_t *cli_json_string(const char *text) {
 }
 
 json_t *cli_json_real(double value) {
+    // JSON has no number for them.
     return isfinite(value) ? json_real(value) : json_null();
 }
 

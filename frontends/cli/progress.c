@@ -16,6 +16,7 @@
 
 void cli_progress_start(cli_progress *out_progress, bool is_wanted) {
     *out_progress = (cli_progress){
+        // Nobody watches a log file, where each redrawn line would stay.
         .is_shown = is_wanted && isatty(STDERR_FILENO) == 1,
         .start_ms = cli_now_ms(),
     };
@@ -39,6 +40,7 @@ void cli_progress_show(cli_progress *progress, uint64_t bytes_done, uint64_t byt
     memset(bar, '#', full);
     memset(bar + full, '.', BAR_COLUMNS - full);
     bar[BAR_COLUMNS] = '\0';
+    // The escape clears what a longer line before has left.
     (void)fprintf(stderr, "\r[%s] %3.0f %%  %.0f MB/s%s  %-.24s\033[K", bar, share * 100,
                   seconds > 0 ? (double)bytes_done / 1e6 / seconds : 0, left,
                   what == NULL ? "" : what);

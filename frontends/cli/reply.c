@@ -12,6 +12,7 @@
 static kazeia_status take_piece(void *context, const void *out, size_t count) {
     cli_reply *reply = context;
     if (reply->bytes + count > reply->capacity) {
+        // Doubled, so that a long reply is copied a few times and not for each token.
         const size_t capacity = (reply->capacity + count) * 2;
         char *larger = realloc(reply->text, capacity);
         if (larger == NULL) {
@@ -38,6 +39,7 @@ kazeia_status cli_reply_hear(cli_run *run, kazeia_stage *chat, const char *promp
         .context = out_reply,
     };
     *out_reply = (cli_reply){.is_printed = is_printed, .failure = &run->failure};
+    // Cancelled by its own verb: the stage stops within a token, and what it wrote stays.
     cli_interrupt_enter(&run->interrupt, cli_cancel_stage, chat);
     kazeia_status status = cli_drive_feed(run, &drive, prompt, strlen(prompt));
     if (status == KAZEIA_OK) {

@@ -14,6 +14,7 @@
 
 #include "new_file.h"
 
+// All in pixels of the picture.
 #define WIDTH 960
 #define LEFT 92
 #define RIGHT 150
@@ -42,6 +43,7 @@ static kazeia_status draw(picture *canvas, const char *format, ...) {
     va_start(values, format);
     const int length = vsnprintf(piece, sizeof piece, format, values);
     va_end(values);
+    // A piece is a few lines of a bounded length: a longer one would be cut, never overrun.
     const size_t bytes = (size_t)length < sizeof piece ? (size_t)length : sizeof piece - 1;
     return cli_new_file_write(&canvas->file, piece, bytes, canvas->failure);
 }
@@ -74,6 +76,7 @@ static kazeia_status draw_escaped(picture *canvas, const char *text) {
 }
 
 static double x_of(const picture *canvas, double ms) {
+    // longest_ms is at least 1 (longest_of).
     return LEFT + ms / canvas->longest_ms * (WIDTH - LEFT - RIGHT);
 }
 
@@ -88,6 +91,7 @@ static double tick_step_ms(double longest_ms) {
 static kazeia_status draw_axis(picture *canvas, int top) {
     const int bottom = top + CLI_STAGE_COUNT * ROW_HEIGHT;
     const double step = tick_step_ms(canvas->longest_ms);
+    // A little more than the quotient, so that rounding does not lose the last tick.
     const size_t tick_count = (size_t)(canvas->longest_ms / step * (1 + 1e-9));
     for (size_t tick = 0; tick <= tick_count; tick++) {
         const double ms = (double)tick * step;
@@ -113,6 +117,7 @@ static kazeia_status draw_stage(picture *canvas, const cli_timeline_turn *turn, 
     }
     const double start = x_of(canvas, turn->start_ms[stage]);
     const double first = x_of(canvas, fmax(turn->first_ms[stage], turn->start_ms[stage]));
+    // Two pixels at least: a stage of a microsecond has worked, and is to be seen.
     const double end = fmax(x_of(canvas, turn->end_ms[stage]), start + 2);
     CLI_TRY(draw(canvas,
                  "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\" "
@@ -193,6 +198,7 @@ void cli_timeline_keep_text(const char *text, cli_timeline_turn *out_turn) {
     size_t bytes = strlen(text);
     const bool is_cut = bytes >= sizeof out_turn->heard;
     if (is_cut) {
+        // sizeof counts the NUL, for which there must be room as well.
         bytes = sizeof out_turn->heard - sizeof MORE;
         while (bytes > 0 && ((unsigned char)text[bytes] & 0xc0) == 0x80) {
             bytes--;
