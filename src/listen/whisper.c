@@ -23,6 +23,8 @@
 #define TEXT_BYTES 8192
 #define PROMPT_TOKENS 4
 
+// The inputs that the decoder's methods take besides the session's own, by their place in the
+// settings.
 enum { INPUT_CROSS_TABLE, INPUT_CROSS_SEQUENCES, INPUT_CROSS_LAST, INPUT_COUNT };
 
 typedef struct listen_tokens {
@@ -67,6 +69,7 @@ static kazeia_status read_ids(const kz_program *program, const char *key, int64_
         return kz_fail(KAZEIA_BAD_FILE, "program: metadata has no integers '%s'", key);
     }
     for (size_t i = 0; i < *out_count; i++) {
+        // Each is a place in a row of logits: one beyond it would be read or written outside.
         if ((*out_ids)[i] < 0 || (*out_ids)[i] >= vocabulary) {
             return kz_fail(KAZEIA_BAD_FILE,
                            "program: metadata '%s'[%zu] is %lld, the vocabulary "
@@ -80,6 +83,7 @@ static kazeia_status read_ids(const kz_program *program, const char *key, int64_
 static kazeia_status read_tokens(kz_whisper *whisper, int64_t vocabulary) {
     const kz_program *program = whisper->program;
     listen_tokens *tokens = &whisper->tokens;
+    // A table, since five checks alike would hide the one that is forgotten.
     const struct {
         const char *key;
         int64_t *value;
@@ -98,6 +102,7 @@ static kazeia_status read_tokens(kz_whisper *whisper, int64_t vocabulary) {
                     &tokens->suppress_count));
     KZ_TRY(read_ids(program, "listen.suppress_begin", vocabulary, &tokens->suppress_begin,
                     &tokens->suppress_begin_count));
+    // Points into this struct, which stays where it is until destroy.
     whisper->stop = (kz_stop_tokens){&tokens->end, 1};
     return KAZEIA_OK;
 }
@@ -142,10 +147,12 @@ typedef struct session_request {
     kz_session_settings settings;
 } session_request;
 
+// The inner pointers lead into *out_request itself: it must not be copied.
 static void request_session(const int32_t *cross_table, int64_t positions,
                             session_request *out_request) {
     *out_request = (session_request){
         .inputs = {[INPUT_CROSS_TABLE] = {"cross_table", cross_table, (size_t)positions},
+                   // No values of their own: the session fills one for each token.
                    [INPUT_CROSS_SEQUENCES] = {"cross_sequences", NULL, 0},
                    [INPUT_CROSS_LAST] = {"cross_last", NULL, 0}},
         .slots = {"slots", 1},
@@ -164,6 +171,7 @@ kazeia_status kz_whisper_plan(kz_program *program, kz_memory_plan *out_plan) {
     static const int32_t unread = 0; // a plan asks for the table's size, not for what it holds
     session_request request;
     int64_t positions = 0;
+    // The encoder halves the 3000 rows of a window: 1500 positions, no others.
     KZ_TRY(kz_program_require_integer(program, "listen.positions", KZ_MEL_ROWS / 2, KZ_MEL_ROWS / 2,
                                       &positions));
     request_session(&unread, positions, &request);
@@ -176,6 +184,8 @@ static kazeia_status create_session(kz_whisper *whisper, kz_pool *pool, uint64_t
     request.settings.memory_limit = memory_limit;
     KZ_TRY(kz_session_create(whisper->program, pool, &request.settings, &whisper->allocator,
                              &whisper->session));
+    // The decoder sees every position of the window, silence behind a short sound included, as in
+    // training.
     kz_session_set_input(whisper->session, INPUT_CROSS_LAST, 0, (int32_t)whisper->positions - 1);
     return KAZEIA_OK;
 }
@@ -225,6 +235,7 @@ static kazeia_status fill(kz_whisper *whisper, kz_pool *pool, const kz_whisper_s
         return kz_fail(KAZEIA_BAD_FILE, "program: logits of %u tokens, 'model.vocabulary' is %lld",
                        kz_session_vocabulary(whisper->session), (long long)vocabulary);
     }
+    // The slaney filters are computed: every Whisper checkpoint carries the same ones.
     KZ_TRY(kz_mel_create((uint32_t)mels, NULL, &whisper->allocator, &whisper->mel));
     const kz_sampling greedy = {.top_p = 1.0f};
     KZ_TRY(
@@ -233,6 +244,7 @@ static kazeia_status fill(kz_whisper *whisper, kz_pool *pool, const kz_whisper_s
     if (!section->count) {
         return KAZEIA_OK; // a program without vocabulary gives ids only
     }
+    // Room for encoding, which this stage never does, is kept small.
     const kz_tokenizer_options options = {.max_text_bytes = 256};
     return kz_tokenizer_open(section, &options, &whisper->allocator, &whisper->tokenizer);
 }
@@ -244,6 +256,7 @@ kazeia_status kz_whisper_create(kz_program *program, kz_pool *pool,
     kz_whisper *whisper = NULL;
     KZ_TRY(kz_alloc(&memory, 1, sizeof *whisper, "listening stage", (void **)&whisper));
     whisper->allocator = memory;
+    // Token lists and language codes point into the program.
     whisper->program = kz_program_retain(program);
     whisper->has_guards = settings->has_guards;
     const kazeia_status status = fill(whisper, pool, settings);
@@ -279,6 +292,7 @@ void kz_whisper_destroy(kz_whisper *whisper) {
 
 // --- One window ---------------------------------------------------------------------------------
 
+// One slot, whose table holds every row in order; the same numbers serve as the rows' positions.
 static kazeia_status encode(kz_whisper *whisper) {
     const void *inputs[] = {whisper->mel_rows, whisper->cross_table, whisper->cross_zeros,
                             whisper->cross_table};
@@ -286,6 +300,8 @@ static kazeia_status encode(kz_whisper *whisper) {
                           encode_symbols, inputs, NULL);
 }
 
+// The checkpoint's own lists: signs that no one speaks, and at the first step also the space and
+// the end.
 static void suppress(void *context, uint32_t step, float *logits, size_t vocabulary) {
     (void)vocabulary;
     const listen_tokens *tokens = context;
@@ -297,7 +313,8 @@ static void suppress(void *context, uint32_t step, float *logits, size_t vocabul
     }
 }
 
-// The logits after the start token, row 0 of the session's last call.
+// The logits after the start token, row 0 of the session's last call. Softmax over all tokens,
+// before anything is suppressed: OpenAI's program measures it there.
 static kazeia_status read_start(kz_whisper *whisper, float *out_no_speech) {
     KZ_TRY(kz_session_logits(whisper->session, 0, 1, whisper->start_logits));
     *out_no_speech = (float)exp(kz_logits_log_probability(whisper->start_logits,
@@ -315,6 +332,7 @@ static kazeia_status start(kz_whisper *whisper, kz_loop *loop, size_t *out_langu
                             kz_session_chunk(whisper->session, PROMPT_TOKENS) == PROMPT_TOKENS;
     int32_t prompt[PROMPT_TOKENS] = {(int32_t)tokens->start, 0, (int32_t)tokens->transcribe,
                                      (int32_t)tokens->no_timestamps};
+    // The text of the last window is forgotten; the encoder's states were written anew.
     kz_session_trim(whisper->session, 0, 0);
     if (!is_at_once) {
         KZ_TRY(kz_session_extend(whisper->session, 0, prompt, 1));
@@ -335,6 +353,7 @@ static bool add_token(kz_whisper *whisper, int32_t token) {
     if (!whisper->has_guards) {
         return whisper->id_count < TOKEN_LIMIT;
     }
+    // Looked at after each token: a loop must not run on to the limit, which takes seconds.
     const size_t kept = kz_repetition_cut(whisper->ids, whisper->id_count);
     const bool repeats = kept < whisper->id_count;
     whisper->id_count = kept;
@@ -352,6 +371,7 @@ static kazeia_status decode(kz_whisper *whisper, kz_loop *loop, float *out_avg_l
         whisper->log_probabilities[whisper->id_count] = (float)loop->log_probability;
         goes_on = action != KZ_STOP_END && add_token(whisper, token);
     }
+    // At least one: the first token is either the end or kept.
     const size_t count = whisper->id_count + (action == KZ_STOP_END);
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
@@ -380,6 +400,7 @@ static kazeia_status write_text(kz_whisper *whisper) {
     char piece[512];
     kz_detokenizer detokenizer;
     kz_text_buffer_reset(&whisper->text);
+    // The room hangs on the longest token of the vocabulary.
     if (!whisper->tokenizer || kz_detokenizer_room(whisper->tokenizer) > sizeof piece) {
         return KAZEIA_OK;
     }
@@ -406,6 +427,8 @@ static kazeia_status hear(kz_whisper *whisper, kz_heard *heard) {
                     .processor = {&whisper->tokens, suppress},
                     .has_log_probability = true};
     size_t language = 0;
+    // The order is the model's: the decoder reads the states that the encoder leaves in the
+    // session.
     KZ_TRY(encode(whisper));
     KZ_TRY(start(whisper, &loop, &language, &heard->no_speech_prob));
     KZ_TRY(decode(whisper, &loop, &heard->avg_logprob));
@@ -418,6 +441,7 @@ static kz_sound measure(const kz_whisper *whisper, size_t sample_count) {
                             kz_mel_channel_count(whisper->mel));
 }
 
+// Without a vocabulary there is no text to judge.
 static bool is_believable(const kz_whisper *whisper, const kz_sound *sound, const kz_heard *heard) {
     const kz_verdict verdict = {.text = whisper->text.bytes,
                                 .tokens = whisper->ids,
@@ -435,12 +459,14 @@ static const char *silent_language(const kz_languages *languages) {
 }
 
 static kazeia_status hear_window(kz_whisper *whisper, size_t sample_count, kz_heard *heard) {
+    // From the count of samples, not by adding durations up: hours of sound do not drift.
     const double start_s = (double)whisper->samples_before / KZ_MEL_RATE_HZ;
     *heard = (kz_heard){.start_s = start_s,
                         .end_s = start_s + (double)sample_count / KZ_MEL_RATE_HZ,
                         .no_speech_prob = 1.0f,
                         .language = silent_language(&whisper->languages)};
     forget_text(whisper);
+    // Also needed by the guards, and cheap beside the encoder.
     (void)kz_mel_compute(whisper->mel, whisper->samples, sample_count, whisper->mel_rows);
     const kz_sound sound = measure(whisper, sample_count);
     if (!whisper->has_guards || kz_sound_may_be_speech(&sound)) {
@@ -450,6 +476,7 @@ static kazeia_status hear_window(kz_whisper *whisper, size_t sample_count, kz_he
             heard->language = silent_language(&whisper->languages);
         }
     }
+    // All three point into the stage: valid until its next call.
     heard->text = whisper->text.bytes;
     heard->tokens = whisper->ids;
     heard->token_count = whisper->id_count;
@@ -512,12 +539,14 @@ static void drop_window(kz_whisper *whisper, size_t sample_count) {
 
 kazeia_status kz_whisper_next(kz_whisper *whisper, kz_heard *out_heard) {
     size_t fed_count = 0;
+    // Also when no work is running that would see it.
     if (kz_session_is_cancelled(whisper->session)) {
         return kz_fail(KAZEIA_CANCELLED, "listen: stopped");
     }
     KZ_TRY(look_at_input(whisper, &fed_count));
     const kz_cut_rule rule = kz_cut_rule_whisper(KZ_MEL_RATE_HZ);
     const size_t count = kz_audio_find_quiet_cut(whisper->samples, fed_count, &rule);
+    // A failure drops nothing: the same window is heard by the next call.
     KZ_TRY(hear_window(whisper, count, out_heard));
     drop_window(whisper, count);
     return KAZEIA_OK;
