@@ -24,6 +24,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_check_name_list(const char **names, size_t co
 
 // --- check_tables.c ---
 
+// One table each, whole: names, types, extents, sizes (the list in format/check.h).
 KAZEIA_MUST_CHECK kazeia_status kz_check_metadata(const kz_program_description *description,
                                                   const kazeia_allocator *allocator);
 KAZEIA_MUST_CHECK kazeia_status kz_check_tensors(const kz_program_description *description,
@@ -62,6 +63,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_check_attention_full(const kz_check_site *sit
 
 // --- check_operands.c: what rules are made of; `i` is an operand, `k` an attribute ---
 
+// The value that operand `i` names, which must be there.
 const kz_value *kz_operand(const kz_check_site *site, uint32_t i);
 // "operand 2 (view f32 of rank 2): EXPECTED expected".
 KAZEIA_MUST_CHECK kazeia_status kz_operand_fail(const kz_check_site *site, uint32_t i,
@@ -84,6 +86,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_expect_matrix(const kz_check_site *site, uint
                                                  kz_layout layout, const kz_tensor **out_tensor);
 KAZEIA_MUST_CHECK kazeia_status kz_expect_state(const kz_check_site *site, uint32_t i,
                                                 const kz_state **out_state);
+// The attribute lies within [least, greatest]; `name` is for the sentence.
 KAZEIA_MUST_CHECK kazeia_status kz_expect_int(const kz_check_site *site, uint32_t k,
                                               const char *name, int32_t least, int32_t greatest);
 // Finite and >= least.

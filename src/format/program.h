@@ -23,23 +23,28 @@
 #define KZ_PAGE 4096u             // weight contexts start at multiples of this
 #define KZ_ALIGNMENT 64u          // tensors, arena values and states start at multiples of this
 
+// The op set; what each computes and takes is in ops.def.
 typedef enum kz_op {
 #define KZ_OP(name, number, text, operands, ints, floats) KZ_OP_##name = number,
 #include "format/ops.def"
 #undef KZ_OP
 } kz_op;
 
+// Numbers stand in program files. GELU is that of Hendrycks and Gimpel, "Gaussian Error Linear
+// Units", 2016, in both its forms.
 typedef enum kz_activation {
     KZ_ACTIVATION_NONE = 0,
     KZ_ACTIVATION_GELU = 1,      // exact: x * (1 + erf(x / sqrt 2)) / 2
     KZ_ACTIVATION_GELU_TANH = 2, // the tanh approximation
-    KZ_ACTIVATION_SILU = 3,
+    KZ_ACTIVATION_SILU = 3,      // x / (1 + e^-x)
     KZ_ACTIVATION_COUNT
 } kz_activation;
 
+// As "gelu_tanh"; a constant string.
 const char *kz_activation_name(kz_activation activation);
 
 // --- Metadata -----------------------------------------------------------------------------------
+// Which of a metadata entry's members counts. Numbers stand in program files.
 typedef enum kz_metadata_type {
     KZ_METADATA_INTEGER = 1,
     KZ_METADATA_REAL = 2,
@@ -49,6 +54,7 @@ typedef enum kz_metadata_type {
     KZ_METADATA_STRINGS = 6,
 } kz_metadata_type;
 
+// One key and its value; keys are unique. docs/abilities.md says what a stage looks for.
 typedef struct kz_metadata {
     const char *key; // dotted words, as "model.context_length"
     kz_metadata_type type;
@@ -61,6 +67,7 @@ typedef struct kz_metadata {
 } kz_metadata;
 
 // --- Tensors, weight contexts, states -----------------------------------------------------------
+// A tensor of weights, in the tiles or rows that kernels read (format/layout.h).
 typedef struct kz_tensor {
     const char *name;
     kz_type type;
@@ -72,6 +79,7 @@ typedef struct kz_tensor {
     uint64_t bytes;
 } kz_tensor;
 
+// A region of weights that is mapped and paid for as one: all of them, or one shard.
 typedef struct kz_weight_context {
     const char *file_name; // sibling in the program's folder; NULL: inside the program file
     uint64_t offset;       // in that file
@@ -103,11 +111,13 @@ typedef struct kz_dim {
     uint32_t divisor;
 } kz_dim;
 
+// A number that each call of a method binds, from 0 to its maximum: tokens, frames, sequences.
 typedef struct kz_symbol {
     const char *name; // as "tokens"
     uint32_t maximum; // largest value a call may bind
 } kz_symbol;
 
+// Where a value's bytes are. Numbers stand in program files.
 typedef enum kz_value_kind {
     KZ_VALUE_ARENA = 1,  // in the arena, at `offset`
     KZ_VALUE_INPUT = 2,  // the caller's memory, read
@@ -117,6 +127,7 @@ typedef enum kz_value_kind {
     KZ_VALUE_VIEW = 6,   // columns [column, column + dims[last]) of the 2-dimensional value `index`
 } kz_value_kind;
 
+// What instructions read and write: a piece of memory with a type and a shape over the symbols.
 typedef struct kz_value {
     kz_value_kind kind;
     kz_type type;
@@ -129,6 +140,7 @@ typedef struct kz_value {
     const char *name; // inputs and outputs
 } kz_value;
 
+// One op with its operands and attributes, in the order of ops.def.
 typedef struct kz_instruction {
     kz_op op;
     uint32_t operands[KZ_OPERAND_LIMIT]; // values of the method, or KZ_NO_VALUE
@@ -136,6 +148,7 @@ typedef struct kz_instruction {
     float floats[KZ_FLOAT_LIMIT];
 } kz_instruction;
 
+// A list of instructions that runs from first to last, without branches, and its plan of the arena.
 typedef struct kz_method {
     const char *name; // as "prefill_forward"
     const kz_symbol *symbols;
@@ -151,11 +164,14 @@ typedef struct kz_method {
     uint64_t arena_bytes; // at the symbols' maxima
 } kz_method;
 
+// Bytes that belong to somebody else.
 typedef struct kz_bytes {
     const uint8_t *bytes;
     size_t count;
 } kz_bytes;
 
+// A whole program but its weights' bytes. Counts stand behind their arrays; empty arrays may be
+// NULL.
 typedef struct kz_program_description {
     const kz_metadata *metadata;
     size_t metadata_count;
@@ -208,8 +224,11 @@ typedef struct kz_op_shape {
 const kz_op_shape *kz_op_find(uint32_t number);
 // Which of its operands an op writes; KZ_NO_VALUE for one that writes states only.
 uint32_t kz_op_written_operand(kz_op op);
+// As "linear"; a constant string, for any number.
 const char *kz_op_name(kz_op op);
 
+// By name; NULL when there is none. Linear in the table's length: ask at creation, not while
+// running.
 const kz_metadata *kz_metadata_find(const kz_program_description *description, const char *key);
 const kz_method *kz_method_find(const kz_program_description *description, const char *name);
 

@@ -35,6 +35,8 @@ typedef enum kz_type {
 
 // False when `type` is not in the list above (a number from a file).
 bool kz_type_is_known(uint32_t type);
+// Of a known type: its name as "q8_0", the elements of a block and the block's bytes in row form.
+// Of any other number: "unknown" and zeros.
 const char *kz_type_name(kz_type type);
 uint32_t kz_type_block_elements(kz_type type);
 uint32_t kz_type_block_bytes(kz_type type);

@@ -13,7 +13,9 @@
 typedef struct kz_program_file kz_program_file;
 
 // Maps `path` (and the sibling weight files it names, looked for in the same folder only) and
-// reads. Sentences begin with the path.
+// reads. Sentences begin with the path. NOT_FOUND or IO for a file, BAD_FILE for what is in it,
+// UNSUPPORTED for another format version or an op, section or payload that this library does not
+// know, OUT_OF_MEMORY.
 KAZEIA_MUST_CHECK kazeia_status kz_program_file_open(const char *path,
                                                      const kazeia_allocator *allocator,
                                                      kz_program_file **out_file);
@@ -22,9 +24,12 @@ KAZEIA_MUST_CHECK kazeia_status kz_program_file_open(const char *path,
 KAZEIA_MUST_CHECK kazeia_status kz_program_file_open_memory(const uint8_t *bytes, size_t count,
                                                             const kazeia_allocator *allocator,
                                                             kz_program_file **out_file);
+// Ends everything that the file gave.
 void kz_program_file_close(kz_program_file *file);
 
+// Checked; valid until close.
 const kz_program_description *kz_program_file_description(const kz_program_file *file);
+// The content id (format/file_parts.h) and the format version.
 uint64_t kz_program_file_id(const kz_program_file *file);
 uint32_t kz_program_file_version(const kz_program_file *file);
 // The mapped bytes of a tensor; aligned to KZ_ALIGNMENT.
@@ -32,7 +37,8 @@ const void *kz_program_file_tensor(const kz_program_file *file, const kz_tensor 
 // Advises the system to read all weights ahead; nothing for a program in memory.
 void kz_program_file_will_need(const kz_program_file *file);
 
-// Reads every byte, those of weights files too, and compares all checksums.
+// Reads every byte, those of weights files too, and compares all checksums. BAD_FILE names the
+// part.
 KAZEIA_MUST_CHECK kazeia_status kz_program_file_verify(const kz_program_file *file);
 
 #endif

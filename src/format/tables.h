@@ -9,6 +9,7 @@
 #include "format/chunks.h"
 #include "format/program.h"
 
+// Failures are the writer's (format/byte_stream.h): asked for once, at the end.
 void kz_encode_metadata(kz_byte_writer *writer, const kz_program_description *description);
 void kz_encode_tensors(kz_byte_writer *writer, const kz_program_description *description);
 void kz_encode_contexts(kz_byte_writer *writer, const kz_program_description *description);
@@ -16,6 +17,7 @@ void kz_encode_states(kz_byte_writer *writer, const kz_program_description *desc
 void kz_encode_methods(kz_byte_writer *writer, const kz_program_description *description);
 
 // Each fills its part of `description`: arrays from `chunks`, strings inside the reader's bytes.
+// BAD_FILE or OUT_OF_MEMORY; the part is then not to be used.
 KAZEIA_MUST_CHECK kazeia_status kz_decode_metadata(kz_byte_reader *reader, kz_chunks *chunks,
                                                    kz_program_description *description);
 KAZEIA_MUST_CHECK kazeia_status kz_decode_tensors(kz_byte_reader *reader, kz_chunks *chunks,

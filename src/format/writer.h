@@ -30,6 +30,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_program_writer_append(kz_program_writer *writ
 // be NULL.
 KAZEIA_MUST_CHECK kazeia_status kz_program_writer_finish(kz_program_writer *writer,
                                                          uint64_t *out_id);
+// Leaves what stood at PATH and destroys the writer. NULL is fine.
 void kz_program_writer_abandon(kz_program_writer *writer);
 
 // The same into memory, for small programs (a tokenizer alone, tests). `weights` holds the tensors'
