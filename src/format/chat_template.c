@@ -141,8 +141,8 @@ kazeia_status kz_chat_template_build(const kz_chat_template *chat_template,
     kazeia_status status = writer.status;
     void *bytes = NULL;
     if (status == KAZEIA_OK) {
+        // Freed by kz_free_aligned, like every section that is built.
         status =
-            // Freed by kz_free_aligned, like every section that is built.
             kz_alloc_aligned(&memory, writer.buffer.count, KZ_ALIGNMENT, "chat template", &bytes);
     }
     if (status == KAZEIA_OK) {

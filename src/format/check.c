@@ -10,8 +10,8 @@
 
 #include "format/check_parts.h"
 
-// Caches are written but have no operand of that kind: they live from call to call.
 // True when the instruction's operand i is read; the written one is not, but by ROPE, in place.
+// Caches are written but have no operand of that kind: they live from call to call.
 static bool is_read(const kz_instruction *instruction, uint32_t i) {
     return i != kz_op_written_operand(instruction->op) || instruction->op == KZ_OP_ROPE;
 }

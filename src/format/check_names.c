@@ -46,8 +46,8 @@ static kazeia_status check_characters(const char *text, const char *what, const 
     while (*next != 0) {
         uint32_t character = 0;
         const size_t length = sequence_length(next, &character);
+        // A control character is below 0xa0, so it fits strchr's char; NUL ended the text.
         const bool is_allowed =
-            // A control character is below 0xa0, so it fits strchr's char; NUL ended the text.
             length > 0 && (!is_control(character) || strchr(also, (int)character) != NULL);
         if (!is_allowed) {
             return kz_fail(KAZEIA_BAD_FILE, "%s '%.60s': byte %zu is %s, plain UTF-8 expected",
@@ -72,8 +72,8 @@ kazeia_status kz_check_name(const char *name, const char *what) {
     return check_characters(name, what, "");
 }
 
-// The heap has the greatest name in front: taking it off again and again sorts from the end.
 // Lets the name at `root` sink until no child is greater.
+// The heap has the greatest name in front: taking it off again and again sorts from the end.
 static void sink(const char **names, size_t root, size_t count) {
     while (2 * root + 1 < count) {
         size_t child = 2 * root + 1;

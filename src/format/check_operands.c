@@ -43,8 +43,8 @@ kazeia_status kz_expect_rows(const kz_check_site *site, uint32_t i, bool may_be_
                              uint32_t *out_columns) {
     const kz_value *value = kz_operand(site, i);
     const bool has_type = value->type == KZ_F32 || (may_be_a8 && value->type == KZ_A8);
+    // Constant columns make strides known when the file is opened; rows may follow symbols.
     if (!is_memory(value) || !has_type || value->rank != 2 ||
-        // Constant columns make strides known when the file is opened; rows may follow symbols.
         !kz_dim_is_constant(&value->dims[1], out_columns) || *out_columns < 1) {
         return kz_operand_fail(site, i, may_be_a8 ? "f32 or a8 rows" : "f32 rows");
     }

@@ -229,8 +229,8 @@ static float read_bf16(const uint8_t *bytes) {
     return kz_float_from_bf16(brain);
 }
 
-// Written apart from the packing, element by element, so that each checks the other.
 // Element k (0..63) of a row of a record.
+// Written apart from the packing, element by element, so that each checks the other.
 static float record_element(kz_type type, const uint8_t *record, size_t row, size_t k) {
     const size_t place = (k / KZ_BLOCK * KZ_PANEL_ROWS + row) * 2;
     const float scale = read_f16(record + place);

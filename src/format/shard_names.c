@@ -29,9 +29,8 @@ kazeia_status kz_shard_name(const char *program_path, uint64_t id, uint32_t inde
     const char *name = kz_path_name(program_path);
     kz_text_buffer_reset(out_name);
     KZ_TRY(kz_text_buffer_append(out_name, name, stem_length(name)));
+    // Eight digits keep the name short; the file's own header has the whole id.
     return kz_text_buffer_append_format(out_name, ".%08" PRIx32 ".%u-of-%u.kzw",
-                                        // Eight digits keep the name short; the file's own header
-                                        // has the whole id.
                                         (uint32_t)(id >> 32), index + 1, count);
 }
 

@@ -304,9 +304,9 @@ static void *part_of(uint8_t *block, const void *part) {
 static void write_bytes(const kz_tokenizer_builder *builder, uint8_t *block) {
     const kz_tokenizer_source *source = builder->source;
     uint32_t *byte_tokens = part_of(block, builder->view.byte_tokens);
+    // Byte BPE has a normal token for each byte; SentencePiece has byte tokens for what it cannot
+    // spell.
     const kz_token_kind kind =
-        // Byte BPE has a normal token for each byte; SentencePiece has byte tokens for what it
-        // cannot spell.
         source->kind == KZ_TOKENIZER_BYTE_BPE ? KZ_TOKEN_NORMAL : KZ_TOKEN_BYTE;
     memset(byte_tokens, 0xff, 256 * sizeof *byte_tokens);
     for (uint32_t i = 0; i < source->token_count; i++) {

@@ -163,8 +163,8 @@ static kazeia_status check_input(const kz_method *method, uint32_t place,
     return KAZEIA_OK;
 }
 
-// Hidden rows of prefill and step share one buffer, and the logits method reads it.
 // The one f32 output [symbol][constant], whose width must be the same in all methods.
+// Hidden rows of prefill and step share one buffer, and the logits method reads it.
 static kazeia_status check_output(const kz_method *method, uint32_t symbol, uint32_t *width) {
     const kz_value *value = method->output_count == 1 ? &method->values[method->outputs[0]] : NULL;
     const kz_dim rows = kz_dim_symbol(symbol);

@@ -69,9 +69,9 @@ static void work_on_chunks(kz_pool *pool, void *scratch) {
     }
 }
 
+// Joins the job if it is open and has another number than *last_state's.
 // The number keeps a worker out of the job it has just left, whose chunks are all taken. Entering
 // acquires what post_job released: the job's fields.
-// Joins the job if it is open and has another number than *last_state's.
 static bool try_enter(kz_pool *pool, uint64_t *last_state) {
     uint64_t state = atomic_load_explicit(&pool->state, memory_order_acquire);
     while ((state & STATE_OPEN) && (state >> 32) != (*last_state >> 32)) {
@@ -172,8 +172,8 @@ static void post_job(kz_pool *pool) {
     }
 }
 
-// After it nobody reads the job, which may lie on the caller's stack.
 // Closes the job to newcomers and waits for those inside.
+// After it nobody reads the job, which may lie on the caller's stack.
 static void end_job(kz_pool *pool) {
     atomic_fetch_and_explicit(&pool->state, ~STATE_OPEN, memory_order_acq_rel);
     uint32_t round = 0;

@@ -123,9 +123,9 @@ SIMD_INLINE void gather_scales(kz_type type, const kz_matmul *matmul, size_t tok
     }
 }
 
-// Two sets of tiles take turns, so that storing one product does not hold up the next one.
 // Multiplies block `block` of the chunk into products[odd]; tile numbers are part of the
 // instruction.
+// Two sets of tiles take turns, so that storing one product does not hold up the next one.
 #define MULTIPLY_BLOCK(sums, x_tile, weights, block, odd)                                       \
     do {                                                                                        \
         TILE_FENCE();                                                                           \

@@ -30,8 +30,8 @@ static size_t bulk_rows(size_t head_dim) {
     return rows < BULK_ROWS ? rows : BULK_ROWS;
 }
 
-// The encoder's keys only: see the opening.
 // 16 rows of keys, transposed.
+// The encoder's keys only: see the opening.
 SIMD_INLINE void pack_keys(kz_type type, const uint8_t *const rows[16], size_t head_dim,
                            float *out_panel) {
     for (size_t d = 0; d < head_dim; d += 16) {

@@ -280,8 +280,8 @@ SIMD_INLINE vint i_bytes_load(const void *from) {
     return i_load(from);
 }
 
-// -128 stays -128 under abs, which the multiplication reads as the unsigned 128 that is meant.
 // The weights' signs move to the activations; 2 x 128 x 127 does not saturate 16 bits.
+// -128 stays -128 under abs, which the multiplication reads as the unsigned 128 that is meant.
 SIMD_INLINE __m256i dot_signed(__m256i sums, __m256i weights, __m256i x) {
     const __m256i words =
         _mm256_maddubs_epi16(_mm256_abs_epi8(weights), _mm256_sign_epi8(x, weights));
