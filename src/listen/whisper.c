@@ -58,6 +58,7 @@ struct kz_whisper {
     size_t id_count;
     float log_probabilities[TOKEN_LIMIT + 1]; // of the ids, and of the end that came after them
     float *start_logits;                      // [vocabulary]: after the start token
+    char *piece;                              // one token's text [kz_detokenizer_room]
     kz_text_buffer text;
 };
 
@@ -213,6 +214,19 @@ static kazeia_status allocate_buffers(kz_whisper *whisper, int64_t mels, int64_t
     return kz_text_buffer_init(&whisper->text, memory, TEXT_BYTES, TEXT_BYTES);
 }
 
+static kazeia_status open_tokenizer(kz_whisper *whisper) {
+    const kz_bytes *section = &kz_program_describe(whisper->program)->tokenizer;
+    if (!section->count) {
+        return KAZEIA_OK; // a program without vocabulary gives ids only
+    }
+    // Room for encoding, which this stage never does, is kept small.
+    const kz_tokenizer_options options = {.max_text_bytes = 256};
+    KZ_TRY(kz_tokenizer_open(section, &options, &whisper->allocator, &whisper->tokenizer));
+    // Made here, since the room hangs on the longest token of the vocabulary.
+    return kz_alloc(&whisper->allocator, kz_detokenizer_room(whisper->tokenizer), 1,
+                    "a token's text", (void **)&whisper->piece);
+}
+
 static kazeia_status fill(kz_whisper *whisper, kz_pool *pool, const kz_whisper_settings *settings) {
     const kz_program *program = whisper->program;
     int64_t mels = 0, rate = 0, vocabulary = 0;
@@ -240,13 +254,7 @@ static kazeia_status fill(kz_whisper *whisper, kz_pool *pool, const kz_whisper_s
     const kz_sampling greedy = {.top_p = 1.0f};
     KZ_TRY(
         kz_sampler_create(&greedy, (uint32_t)vocabulary, &whisper->allocator, &whisper->sampler));
-    const kz_bytes *section = &kz_program_describe(program)->tokenizer;
-    if (!section->count) {
-        return KAZEIA_OK; // a program without vocabulary gives ids only
-    }
-    // Room for encoding, which this stage never does, is kept small.
-    const kz_tokenizer_options options = {.max_text_bytes = 256};
-    return kz_tokenizer_open(section, &options, &whisper->allocator, &whisper->tokenizer);
+    return open_tokenizer(whisper);
 }
 
 kazeia_status kz_whisper_create(kz_program *program, kz_pool *pool,
@@ -286,6 +294,7 @@ void kz_whisper_destroy(kz_whisper *whisper) {
     kz_free(&memory, whisper->mel_rows);
     kz_free(&memory, whisper->samples);
     kz_free(&memory, whisper->start_logits);
+    kz_free(&memory, whisper->piece);
     kz_program_release(whisper->program);
     kz_free(&memory, whisper);
 }
@@ -397,11 +406,10 @@ static void trim_text(kz_text_buffer *text) {
 }
 
 static kazeia_status write_text(kz_whisper *whisper) {
-    char piece[512];
     kz_detokenizer detokenizer;
+    char *piece = whisper->piece;
     kz_text_buffer_reset(&whisper->text);
-    // The room hangs on the longest token of the vocabulary.
-    if (!whisper->tokenizer || kz_detokenizer_room(whisper->tokenizer) > sizeof piece) {
+    if (!whisper->tokenizer) {
         return KAZEIA_OK;
     }
     kz_detokenizer_init(&detokenizer, whisper->tokenizer, KZ_DECODE_TEXT);

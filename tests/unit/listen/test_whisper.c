@@ -15,6 +15,7 @@
 
 #include "audio/mel.h"
 #include "base/thread.h"
+#include "format/tokenizer.h"
 #include "listen/whisper.h"
 #include "scripted_listener.h"
 
@@ -50,12 +51,16 @@ typedef struct fixture {
 
 static const int32_t three_tokens[] = {20, 21, 22};
 
-static void open_program(fixture *f, int32_t language, const int32_t *tokens, size_t count) {
-    memset(f, 0, sizeof *f);
-    scripted_listener_open(&f->listener, language, tokens, count);
+static void take_threads_and_memory(fixture *f) {
     assert_int_equal(kz_pool_create(2, NULL, &f->pool), KAZEIA_OK);
     f->meter.calls_allowed = SIZE_MAX;
     f->memory = (kazeia_allocator){&f->meter, allocate_metered, release_metered};
+}
+
+static void open_program(fixture *f, int32_t language, const int32_t *tokens, size_t count) {
+    memset(f, 0, sizeof *f);
+    scripted_listener_open(&f->listener, language, tokens, count);
+    take_threads_and_memory(f);
 }
 
 static kazeia_status create(fixture *f, const char *languages, bool has_guards) {
@@ -108,6 +113,42 @@ static void the_script_is_heard(void **state) {
     assert_float_equal(heard.avg_logprob, -log(1 + exp(-5) + 61 * exp(-10)), 1e-4);
     assert_float_equal(heard.no_speech_prob, exp(-10) / (1 + exp(-5) + 62 * exp(-10)), 1e-6);
     close_stage(&f);
+}
+
+// A vocabulary of one-letter tokens but for token 20, which is longer than any that Whisper has.
+static void a_long_token_is_written_whole(void **state) {
+    (void)state;
+    static uint8_t letters[SCRIPT_VOCABULARY], longest[300];
+    kz_tokenizer_token tokens[SCRIPT_VOCABULARY];
+    memset(longest, 'x', sizeof longest);
+    for (uint32_t i = 0; i < SCRIPT_VOCABULARY; i++) {
+        letters[i] = (uint8_t)('0' + i);
+        tokens[i] = (kz_tokenizer_token){&letters[i], 1, KZ_TOKEN_NORMAL, 0};
+    }
+    tokens[20] = (kz_tokenizer_token){longest, sizeof longest, KZ_TOKEN_NORMAL, 0};
+    const kz_tokenizer_source source = {.kind = KZ_TOKENIZER_BYTE_BPE,
+                                        .bos = KZ_NO_TOKEN,
+                                        .eos = KZ_NO_TOKEN,
+                                        .unknown = KZ_NO_TOKEN,
+                                        .tokens = tokens,
+                                        .token_count = SCRIPT_VOCABULARY};
+    uint8_t *section = NULL;
+    size_t bytes = 0;
+    fixture f;
+    memset(&f, 0, sizeof f);
+    assert_int_equal(kz_tokenizer_build(&source, NULL, &section, &bytes), KAZEIA_OK);
+    scripted_listener_init(&f.listener, SCRIPT_FRENCH, three_tokens, 3);
+    f.listener.builder.description.tokenizer = (kz_bytes){section, bytes};
+    scripted_listener_finish(&f.listener);
+    take_threads_and_memory(&f);
+    assert_int_equal(create(&f, "fr", false), KAZEIA_OK);
+    const kz_heard heard = hear(&f);
+    assert_int_equal(strlen(heard.text), sizeof longest + 2);
+    assert_memory_equal(heard.text, longest, sizeof longest);
+    assert_string_equal(heard.text + sizeof longest, "EF"); // tokens 21 and 22
+    close_stage(&f);
+    const kazeia_allocator memory = kz_allocator_or_default(NULL);
+    kz_free_aligned(&memory, section);
 }
 
 static void suppressed_tokens_are_not_written(void **state) {
@@ -392,9 +433,7 @@ static void expect_growth_refused(const char *method, uint32_t input, uint32_t d
     }
     grown->values[grown->inputs[input]].dims[dim].scale[symbol]++;
     scripted_listener_finish(&f.listener);
-    assert_int_equal(kz_pool_create(1, NULL, &f.pool), KAZEIA_OK);
-    f.meter.calls_allowed = SIZE_MAX;
-    f.memory = (kazeia_allocator){&f.meter, allocate_metered, release_metered};
+    take_threads_and_memory(&f);
     assert_int_equal(create(&f, "fr", false), KAZEIA_BAD_FILE);
     assert_non_null(strstr(kazeia_last_error(), sentence));
     close_stage(&f);
@@ -412,6 +451,7 @@ static void inputs_that_grow_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_script_is_heard),
+        cmocka_unit_test(a_long_token_is_written_whole),
         cmocka_unit_test(suppressed_tokens_are_not_written),
         cmocka_unit_test(a_given_language_is_taken),
         cmocka_unit_test(a_language_is_found_among_the_allowed),
