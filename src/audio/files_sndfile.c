@@ -33,14 +33,7 @@ typedef struct file_reader {
 // "System error".
 static kazeia_status check_path(const char *path) {
     uint64_t size = 0;
-    switch (kz_path_query(path, &size)) {
-    case KZ_PATH_MISSING:
-        return kz_fail(KAZEIA_NOT_FOUND, "%s: there is no such file", path);
-    case KZ_PATH_FILE:
-        break;
-    default:
-        return kz_fail(KAZEIA_BAD_ARGUMENT, "%s: is not a file: expected an audio file", path);
-    }
+    KZ_TRY(kz_path_check_readable(path, &size));
     if (size == 0) {
         return kz_fail(KAZEIA_BAD_FILE, "%s: the file has 0 bytes: expected audio", path);
     }

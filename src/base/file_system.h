@@ -17,6 +17,11 @@ typedef enum kz_path_kind {
 // Follows symbolic links. *out_size is a file's size and 0 for everything else; NULL is fine.
 kz_path_kind kz_path_query(const char *path, uint64_t *out_size);
 
+// OK when `path` is a file that this process may read now; else the sentence says why it is not:
+// NOT_FOUND, BAD_ARGUMENT for a folder, a device or a name that cannot be one, IO where reading is
+// not allowed. *out_size is the file's size.
+KAZEIA_MUST_CHECK kazeia_status kz_path_check_readable(const char *path, uint64_t *out_size);
+
 // True when both paths lead to one file or folder that exists, by whatever names.
 bool kz_path_is_same(const char *left, const char *right);
 

@@ -4,6 +4,7 @@
 // out: kinds, sizes and names
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,6 +26,26 @@ kz_path_kind kz_path_query(const char *path, uint64_t *out_size) {
         return KZ_PATH_FILE;
     }
     return S_ISDIR(facts.st_mode) ? KZ_PATH_FOLDER : KZ_PATH_OTHER;
+}
+
+// Opening is the only question that the system answers for sure; it does not block, in case the
+// file has become a pipe since it was looked at.
+kazeia_status kz_path_check_readable(const char *path, uint64_t *out_size) {
+    struct stat facts;
+    if (stat(path, &facts) != 0) {
+        return kz_os_fail(errno, "read", path);
+    }
+    if (!S_ISREG(facts.st_mode)) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "cannot read '%s': it is a %s, expected a file", path,
+                       S_ISDIR(facts.st_mode) ? "folder" : "device or pipe");
+    }
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) {
+        return kz_os_fail(errno, "read", path);
+    }
+    (void)close(file);
+    *out_size = (uint64_t)facts.st_size;
+    return KAZEIA_OK;
 }
 
 // By device and inode: two spellings, a symbolic link and a hard link all lead to one file that

@@ -168,6 +168,7 @@ static void what_is_no_audio_is_named(void **state) {
                      KAZEIA_NOT_FOUND);
     assert_sentence_has("tests/no such file.wav");
     assert_int_equal(kz_audio_read_file("tests", 16000, NULL, &samples, NULL), KAZEIA_BAD_ARGUMENT);
+    assert_sentence_has("it is a folder");
     assert_int_equal(kz_audio_read_file(LAMP, 0, NULL, &samples, NULL), KAZEIA_BAD_ARGUMENT);
     assert_int_equal(read_bytes("", 0, &samples, NULL), KAZEIA_BAD_FILE);
     assert_sentence_has("0 bytes");

@@ -57,6 +57,32 @@ static void test_kinds_are_told_apart(void **state) {
     scratch_remove(&folder);
 }
 
+static void test_what_cannot_be_read_is_told(void **state) {
+    (void)state;
+    scratch_folder folder;
+    char path[SCRATCH_PATH_BYTES];
+    uint64_t size = 0;
+    scratch_create(&folder);
+    scratch_name(&folder, "file", path);
+    assert_int_equal(kz_path_check_readable(path, &size), KAZEIA_NOT_FOUND);
+    assert_non_null(strstr(kazeia_last_error(), path));
+    assert_int_equal(kz_file_write_whole(path, "12345", 5), KAZEIA_OK);
+    assert_int_equal(kz_path_check_readable(path, &size), KAZEIA_OK);
+    assert_int_equal(size, 5);
+    if (geteuid() != 0) { // the administrator may read everything
+        assert_int_equal(chmod(path, 0), 0);
+        assert_int_equal(kz_path_check_readable(path, &size), KAZEIA_IO);
+    }
+    assert_int_equal(kz_file_remove(path), KAZEIA_OK);
+    assert_int_equal(symlink("file", path), 0); // to itself
+    assert_int_equal(kz_path_check_readable(path, &size), KAZEIA_BAD_ARGUMENT);
+    assert_non_null(strstr(kazeia_last_error(), "loop"));
+    assert_int_equal(kz_path_check_readable(folder.path, &size), KAZEIA_BAD_ARGUMENT);
+    assert_int_equal(kz_path_check_readable("/dev/null", &size), KAZEIA_BAD_ARGUMENT);
+    assert_int_equal(kz_file_remove(path), KAZEIA_OK);
+    scratch_remove(&folder);
+}
+
 typedef struct visit_record {
     size_t count;
     size_t stop_at;
@@ -156,6 +182,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_paths_are_joined_and_named),
         cmocka_unit_test(test_kinds_are_told_apart),
+        cmocka_unit_test(test_what_cannot_be_read_is_told),
         cmocka_unit_test(test_folders_are_listed),
         cmocka_unit_test(test_files_are_mapped_whole),
         cmocka_unit_test(test_an_empty_file_maps_to_nothing),
