@@ -48,6 +48,7 @@ static bool find_kind(const uint8_t *bytes, size_t size, kz_checkpoint_kind *out
 }
 
 // What a file that is no checkpoint looks like, with the next step.
+// By the first bytes, and for a sentence only: nothing is decided by it.
 static const char *describe_content(const uint8_t *bytes, size_t size) {
     static const struct {
         const char *start;
@@ -88,6 +89,7 @@ static kazeia_status create(const kazeia_allocator *given, const char *path,
     KZ_TRY(kz_alloc(&allocator, 1, sizeof(kz_checkpoint), "a checkpoint", &memory));
     kz_checkpoint *checkpoint = memory;
     checkpoint->allocator = allocator;
+    // Files add four times their size as they are mapped.
     checkpoint->budget = BASE_BUDGET - sizeof *checkpoint;
     const kazeia_status status = kz_container_copy(checkpoint, path, length, &checkpoint->path);
     if (status != KAZEIA_OK) {
@@ -125,6 +127,8 @@ static kazeia_status visit_entry(void *context, const char *name) {
     if (kz_path_query(search->path->bytes, NULL) != KZ_PATH_FILE) {
         return KAZEIA_OK;
     }
+    // Closed again below, also when it is the one: the reader maps it with the rest of its
+    // bookkeeping.
     KZ_TRY(kz_file_map_open(search->path->bytes, &map));
     const bool is_found = find_kind(map.bytes, map.size, &kind);
     kz_file_map_close(&map);
@@ -132,6 +136,7 @@ static kazeia_status visit_entry(void *context, const char *name) {
         return KAZEIA_OK;
     }
     if (search->found->count > 0) {
+        // Order in a folder is chance: the first one found has no right to be chosen.
         return kz_fail(KAZEIA_BAD_ARGUMENT,
                        "'%s' holds several checkpoints, such as '%s' and '%s': name one",
                        search->folder, kz_path_name(search->found->bytes), name);
@@ -170,6 +175,8 @@ static kazeia_status open_sharded(kz_checkpoint *checkpoint, const char *index_p
 static kazeia_status open_folder(kz_checkpoint *checkpoint, kz_text_buffer *path,
                                  kz_text_buffer *found) {
     checkpoint->folder = checkpoint->path;
+    // The index comes before a single file: folders of shards may hold one more, of another
+    // precision.
     KZ_TRY(kz_path_join(checkpoint->path, "model.safetensors.index.json", path));
     if (kz_path_query(path->bytes, NULL) == KZ_PATH_FILE) {
         return open_sharded(checkpoint, path->bytes);
@@ -182,6 +189,7 @@ static kazeia_status open_folder(kz_checkpoint *checkpoint, kz_text_buffer *path
 static kazeia_status open_file(kz_checkpoint *checkpoint) {
     const char *name = kz_path_name(checkpoint->path);
     const size_t length = (size_t)(name - checkpoint->path);
+    // The path up to the name; a bare name lies in the present folder.
     KZ_TRY(kz_container_copy(checkpoint, length > 0 ? checkpoint->path : ".",
                              length > 0 ? length : 1, &checkpoint->folder));
     return open_single(checkpoint, checkpoint->path);
@@ -223,6 +231,7 @@ static kazeia_status open_bytes(kz_checkpoint *checkpoint, const void *bytes, si
     KZ_TRY(kz_container_reserve_files(checkpoint, 1));
     checkpoint->files[0] = (kz_checkpoint_file){checkpoint->path, {bytes, size}, true};
     checkpoint->file_count = 1;
+    // As kz_container_map counts, without overflow.
     checkpoint->budget += size < SIZE_MAX / 8 ? 4 * size : SIZE_MAX / 2;
     return read_file(checkpoint);
 }
@@ -241,6 +250,7 @@ kazeia_status kz_checkpoint_open_memory(const void *bytes, size_t size, const ch
     return KAZEIA_OK;
 }
 
+// jansson's trees are counted by references; borrowed ones never leave the checkpoint's life.
 static void close_documents(kz_checkpoint *checkpoint) {
     while (checkpoint->documents != NULL) {
         kz_checkpoint_document *document = checkpoint->documents;
@@ -261,6 +271,7 @@ static void free_tables(kz_checkpoint *checkpoint) {
         checkpoint->names = block->next;
         kz_free(allocator, block);
     }
+    // NULL where reading ended before they were taken: freeing that does nothing.
     kz_free(allocator, checkpoint->starts);
     kz_free(allocator, checkpoint->values_by_key);
     kz_free(allocator, checkpoint->values);
@@ -273,6 +284,7 @@ void kz_checkpoint_close(kz_checkpoint *checkpoint) {
         return;
     }
     close_documents(checkpoint);
+    // Names may lie in the mapped files (CTranslate2), so whatever uses them goes with the maps.
     for (size_t i = 0; i < checkpoint->file_count; i++) {
         if (!checkpoint->files[i].is_borrowed) {
             kz_file_map_close(&checkpoint->files[i].map);
@@ -353,7 +365,7 @@ kazeia_status kz_checkpoint_require(const kz_checkpoint *checkpoint, const char 
     assert(rank <= 4);
     const kz_checkpoint_tensor *tensor = kz_checkpoint_find(checkpoint, name);
     if (tensor == NULL) {
-        return kz_fail(KAZEIA_NOT_FOUND, "'%s' has no tensor '%s'", checkpoint->path, name);
+        return kz_fail(KAZEIA_BAD_FILE, "'%s' has no tensor '%s'", checkpoint->path, name);
     }
     if (!has_shape(tensor, rank, dims)) {
         char found[128];
@@ -362,6 +374,8 @@ kazeia_status kz_checkpoint_require(const kz_checkpoint *checkpoint, const char 
                        checkpoint->path, name, describe_dims(tensor->rank, tensor->dims, found),
                        describe_dims(rank, dims, expected));
     }
+    // Last: a tensor of an unreadable type may stay unused, and is refused only when it is asked
+    // for.
     if (tensor->type == KZ_CHECKPOINT_UNREADABLE) {
         return kz_fail_context(fail_unreadable(tensor), "'%s'", checkpoint->path);
     }
@@ -373,6 +387,8 @@ uint64_t kz_checkpoint_row_elements(const kz_checkpoint_tensor *tensor) {
     if (tensor->rank < 2) {
         return tensor->dims[0];
     }
+    // No overflow: all elements together were counted (kz_container_element_count). With an extent
+    // of 0 in front there is no row to ask about.
     return tensor->dims[1] * tensor->dims[2] * tensor->dims[3];
 }
 
@@ -383,6 +399,7 @@ uint64_t kz_checkpoint_row_count(const kz_checkpoint_tensor *tensor) {
 const uint8_t *kz_checkpoint_row(const kz_checkpoint_tensor *tensor, uint64_t row) {
     const uint64_t count = kz_checkpoint_row_count(tensor);
     assert(row < count);
+    // Rows are whole blocks (kz_container_measure), so the quotient is exact.
     return tensor->bytes + row * (tensor->byte_count / count);
 }
 
@@ -412,6 +429,7 @@ kazeia_status kz_checkpoint_decode_row(const kz_checkpoint_tensor *tensor, uint6
 
 void kz_checkpoint_forget(const kz_checkpoint *checkpoint, const kz_checkpoint_tensor *tensor,
                           uint64_t first_row, uint64_t row_count) {
+    // Advice is for the file that holds the bytes; a tensor in borrowed memory has none.
     const uintptr_t first = (uintptr_t)tensor->bytes;
     const uint64_t rows = kz_checkpoint_row_count(tensor);
     const size_t row_bytes = rows > 0 ? (size_t)(tensor->byte_count / rows) : 0;

@@ -66,7 +66,7 @@ size_t kz_checkpoint_tensor_count(const kz_checkpoint *checkpoint);
 const kz_checkpoint_tensor *kz_checkpoint_tensor_at(const kz_checkpoint *checkpoint, size_t index);
 // NULL when absent.
 const kz_checkpoint_tensor *kz_checkpoint_find(const kz_checkpoint *checkpoint, const char *name);
-// NOT_FOUND names the tensor and the file; BAD_FILE when rank or dims differ (rank 0: any shape;
+// BAD_FILE when there is none of that name, or when rank or dims differ (rank 0: any shape;
 // a dimension of 0 is not compared).
 KAZEIA_MUST_CHECK kazeia_status kz_checkpoint_require(const kz_checkpoint *checkpoint,
                                                       const char *name, uint32_t rank,
