@@ -210,7 +210,8 @@ kazeia_status kz_yaml_read(kz_command_arena *arena, const char *file, const void
     if (!yaml_parser_initialize(&parser)) {
         return kz_fail(KAZEIA_OUT_OF_MEMORY, "%s: no memory for the YAML reader", file);
     }
-    yaml_parser_set_input_string(&parser, bytes, count);
+    // An empty file has no bytes to point to, which libyaml takes for a mistake of its caller.
+    yaml_parser_set_input_string(&parser, count > 0 ? bytes : (const void *)"", count);
     kazeia_status status = read_events(&builder, &parser);
     yaml_parser_delete(&parser);
     if (status == KAZEIA_OK && builder.root == NULL) {

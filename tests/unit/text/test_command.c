@@ -422,6 +422,10 @@ static void test_errors_name_the_place(void **state) {
     kz_command_grammar *grammar = NULL;
     assert_int_equal(kz_command_grammar_open("no/such/file.yaml", NULL, &grammar),
                      KAZEIA_NOT_FOUND);
+    // A mapped file without bytes has no address.
+    assert_int_equal(kz_command_grammar_read(NULL, 0, "none.yaml", NULL, &grammar),
+                     KAZEIA_BAD_FILE);
+    assert_string_equal(kazeia_last_error(), "none.yaml: it is empty, expected commands");
 }
 
 // ---- hostile files
@@ -453,6 +457,25 @@ static char *repeat(const char *head, const char *unit, size_t times, const char
     }
     memcpy(text + used, tail, strlen(tail) + 1);
     return text;
+}
+
+// Forty names in one sentence, whose scores together pass 16 bits, still beat a wildcard.
+static void test_many_names_win(void **state) {
+    (void)state;
+    char *yaml = repeat("language: fr\n"
+                        "lists: {n: {values: [a]}, x: {wildcard: true}}\n"
+                        "intents:\n  W: {data: [{sentences: ['a {x}']}]}\n"
+                        "  N: {data: [{sentences: ['",
+                        "{n:name} ", 40, "']}]}\n");
+    char *text = repeat("", "a ", 40, "");
+    char found[512];
+    opened commands;
+    assert_int_equal(open_text(yaml, &commands), KAZEIA_OK);
+    describe(commands.matcher, text, found, sizeof found);
+    assert_string_equal(found, "N name=a");
+    close_text(&commands);
+    free(text);
+    free(yaml);
 }
 
 static void test_huge_and_deep_files_are_refused(void **state) {
@@ -598,6 +621,7 @@ int main(void) {
         cmocka_unit_test(test_responses),
         cmocka_unit_test(test_errors_name_the_place),
         cmocka_unit_test(test_exploding_rules_are_refused),
+        cmocka_unit_test(test_many_names_win),
         cmocka_unit_test(test_huge_and_deep_files_are_refused),
         cmocka_unit_test(test_ambiguous_grammar_ends),
         cmocka_unit_test(test_mutated_files),
