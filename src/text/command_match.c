@@ -25,7 +25,8 @@ enum {
 
 // Better: a longer name, then fewer wildcards, more literal text, less text in wildcards.
 typedef struct match_score {
-    int16_t name, wildcards, literal, wildcard_chars;
+    int32_t name; // a thousand and more for each: at most KZ_MAX_TEMPLATE_NODES of them
+    int16_t wildcards, literal, wildcard_chars;
 } match_score;
 
 typedef struct match_state {
@@ -250,7 +251,7 @@ static void match_values(kz_command_matcher *m, const kz_command_node *node,
                                       value->number,
                                       value->kind == KZ_SLOT_NUMBER};
             if (is_name(m, node->slot)) {
-                to.score.name = (int16_t)(to.score.name + 1000 + count_chars(m, start, to.at));
+                to.score.name += 1000 + count_chars(m, start, to.at);
             }
             add_filled(m, out, &to, &trace);
         }
