@@ -24,7 +24,7 @@ typedef struct cli_talker {
 // The settings that the options of generate, chat and turn ask for. The other commands measure with
 // the library's own.
 kazeia_chat_settings cli_chat_settings(const cli_options *options);
-// All NULL after a failure; close in any case.
+// After a failure it holds what was opened before it: close in any case.
 kazeia_status cli_talker_open(cli_run *run, const kazeia_chat_settings *settings,
                               cli_talker *out_talker);
 void cli_talker_close(cli_talker *talker);
