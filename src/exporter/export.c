@@ -23,6 +23,7 @@ typedef struct named_type {
     kz_type type;
 } named_type;
 
+// What `--weights` takes. q4_1 has no name of its own here: a recipe may ask for it.
 static const named_type weight_types[] = {
     {"q4", KZ_Q4_0}, {"q8", KZ_Q8_0}, {"bf16", KZ_BF16}, {"f16", KZ_F16}, {"f32", KZ_F32}};
 static const named_type kv_types[] = {{"f16", KZ_F16}, {"int8", KZ_I8}, {"f32", KZ_F32}};
@@ -41,6 +42,8 @@ static bool is_quantised_source(const kz_checkpoint *checkpoint) {
     const kz_checkpoint_tensor *largest = NULL;
     for (size_t i = 0; i < kz_checkpoint_tensor_count(checkpoint); i++) {
         const kz_checkpoint_tensor *tensor = kz_checkpoint_tensor_at(checkpoint, i);
+        // Norms and biases are floats in every checkpoint: only the largest tensor tells how the
+        // weights are kept.
         largest = !largest || tensor->byte_count > largest->byte_count ? tensor : largest;
     }
     return largest && (kz_type_block_elements(largest->type) > 1 || largest->type == KZ_I8);
@@ -50,6 +53,7 @@ static kazeia_status choose_formats(const kazeia_export_settings *settings,
                                     const kz_checkpoint *checkpoint, kz_format_choice *choice) {
     const char *weights = settings->weights;
     if (!weights) {
+        // Quantising a second time would lose twice; floats in eight bits lose next to nothing.
         weights = is_quantised_source(checkpoint) ? "keep" : "q8";
     }
     choice->keeps = strcmp(weights, "keep") == 0;
@@ -59,6 +63,7 @@ static kazeia_status choose_formats(const kazeia_export_settings *settings,
         return kz_fail(KAZEIA_BAD_ARGUMENT, "weights: '%s' is none of keep, q4, q8, bf16, f16, f32",
                        weights);
     }
+    // With `keep` the type is not asked for.
     choice->type = type ? type->type : KZ_F32;
     return KAZEIA_OK;
 }
@@ -89,11 +94,14 @@ static kazeia_status read_recipe(const char *path, kz_graph *graph, const char *
     KZ_TRY(kz_file_map_open(path, &map));
     char *text = NULL;
     kazeia_status status = KAZEIA_OK;
+    // A NUL would end the text early, and with it the recipe.
     if (map.size > RECIPE_BYTES_LIMIT || (map.size && memchr(map.bytes, '\0', map.size))) {
         status =
             kz_fail(KAZEIA_BAD_FILE, "recipe %s: %zu bytes that are no recipe", path, map.size);
     }
     if (status == KAZEIA_OK) {
+        // The copy is zeroed, so the text ends in NUL; it lives as long as the graph whose types it
+        // sets.
         status = kz_bump_take(&graph->memory, map.size + 1, 1, (void **)&text);
     }
     if (status == KAZEIA_OK && map.size) {
@@ -111,17 +119,20 @@ static kazeia_status build_graph(const kazeia_export_settings *settings, kz_chec
     const kz_model *model = NULL;
     KZ_TRY(choose_model_options(settings, &options));
     KZ_TRY(choose_formats(settings, checkpoint, &choice));
+    // Options are judged first: a wrong word should not wait for gigabytes to be looked through.
     KZ_TRY(kz_model_find(checkpoint, &model));
     if (settings->recipe) {
         KZ_TRY(read_recipe(settings->recipe, graph, &choice.recipe));
     }
     KZ_TRY(model->build(checkpoint, &options, graph));
+    // In this order: activations follow the weights' types, and the arena follows the activations'.
     KZ_TRY(kz_pass_formats(graph, &choice));
     KZ_TRY(kz_pass_quantise(graph));
     return kz_pass_plan_memory(graph);
 }
 
 // Two sharded exports to one path could each remove the other's weights: only one may be at work.
+// Both writers have their temporary files by now, so at least one of two sees the other.
 static kazeia_status pack_alone(const kazeia_export_settings *settings,
                                 const kz_checkpoint *checkpoint, kz_graph *graph,
                                 kz_program_writer *writer) {
@@ -155,10 +166,12 @@ kazeia_status kazeia_export(const kazeia_export_settings *settings) {
     }
     const kazeia_allocator memory = kz_allocator_or_default(settings->allocator);
     kz_checkpoint *checkpoint = NULL;
+    // The graph keeps pointers into the mapped checkpoint, so it is cleared first below.
     kz_graph graph;
     KZ_TRY(kz_checkpoint_open(settings->source, &memory, &checkpoint));
     kz_graph_init(&graph, &memory);
     kazeia_status status = build_graph(settings, checkpoint, &graph);
+    // Replacing a file that is still mapped would pull the weights away under the export.
     if (status == KAZEIA_OK && kz_checkpoint_reads(checkpoint, settings->output)) {
         status = kz_fail(KAZEIA_BAD_ARGUMENT,
                          "'%s' is a file of the checkpoint itself; name another output",

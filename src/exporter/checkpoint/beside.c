@@ -7,6 +7,7 @@
 #include "base/file_system.h"
 #include "exporter/checkpoint/container.h"
 
+// A folder of up to 4096 bytes, a separator and a file name of up to 255.
 #define PATH_LIMIT 4352
 
 // False when the checkpoint has no folder, or the path is too long to be a file's.
@@ -31,6 +32,8 @@ kazeia_status kz_checkpoint_map_file(const kz_checkpoint *checkpoint, const char
                                      kz_file_map *out_map) {
     char path[PATH_LIMIT];
     *out_map = (kz_file_map){0};
+    // Absence is no failure: an empty map stands for it. A pipe or device of that name is not
+    // opened.
     if (!make_path(checkpoint, name, path) || kz_path_query(path, NULL) != KZ_PATH_FILE) {
         return KAZEIA_OK;
     }
@@ -46,6 +49,7 @@ bool kz_checkpoint_reads(const kz_checkpoint *checkpoint, const char *path) {
     for (const kz_checkpoint_document *document = checkpoint->documents; document != NULL;
          document = document->next) {
         char name[PATH_LIMIT];
+        // JSON files are kept parsed, not mapped; a file that was found absent has no root.
         if (document->root != NULL && make_path(checkpoint, document->name, name) &&
             kz_path_is_same(name, path)) {
             return true;

@@ -17,6 +17,8 @@
 
 kazeia_status kz_container_alloc(kz_checkpoint *checkpoint, uint64_t count, size_t bytes_each,
                                  const char *what, void **out_memory) {
+    // Bounds what a hostile file makes us take by its own size: a small file cannot claim
+    // gigabytes.
     const size_t limit = checkpoint->budget / bytes_each;
     if (count > limit) {
         return kz_fail(KAZEIA_BAD_FILE,
@@ -45,6 +47,7 @@ static kazeia_status add_name_block(kz_checkpoint *checkpoint, size_t needed) {
 kazeia_status kz_container_copy(kz_checkpoint *checkpoint, const void *text, size_t count,
                                 const char **out_copy) {
     const kz_name_block *first = checkpoint->names;
+    // <=: the NUL needs a byte as well.
     if (first == NULL || first->capacity - first->used <= count) {
         KZ_TRY(add_name_block(checkpoint, count + 1));
     }
@@ -66,6 +69,8 @@ kazeia_status kz_container_check_name(const void *text, size_t count, const char
     }
     const uint8_t *bytes = text;
     for (size_t i = 0; i < count; i++) {
+        // Names stand in sentences and in the program: a control character could hide there, and a
+        // NUL would cut them.
         if (bytes[i] < 0x20 || bytes[i] == 0x7f) {
             return kz_fail(KAZEIA_BAD_FILE, "%s '%.*s' holds the control character %u at byte %zu",
                            what, (int)count, (const char *)text, (unsigned)bytes[i], i);
@@ -80,6 +85,8 @@ kazeia_status kz_container_copy_name(kz_checkpoint *checkpoint, const void *text
     return kz_container_copy(checkpoint, text, count, out_copy);
 }
 
+// All tables at once, at the size that the first reading counted: they never move, so pointers into
+// them stay.
 kazeia_status kz_container_reserve(kz_checkpoint *checkpoint, uint64_t tensors, uint64_t values,
                                    uint64_t arrays_of_strings) {
     assert(checkpoint->tensors == NULL && checkpoint->values == NULL);
@@ -126,6 +133,7 @@ kazeia_status kz_container_map(kz_checkpoint *checkpoint, const char *path,
     KZ_TRY(kz_container_copy(checkpoint, path, strlen(path), &file->path));
     KZ_TRY(kz_file_map_open(path, &file->map));
     checkpoint->file_count++; // from here on closing unmaps it
+    // Sticks at the largest number instead of wrapping to a small budget.
     const size_t left = SIZE_MAX - checkpoint->budget;
     checkpoint->budget += file->map.size <= left / 4 ? 4 * file->map.size : left;
     *out_file = file;
@@ -135,6 +143,8 @@ kazeia_status kz_container_map(kz_checkpoint *checkpoint, const char *path,
 // --- Adding -------------------------------------------------------------------------------------
 
 void kz_container_add_tensor(kz_checkpoint *checkpoint, const kz_checkpoint_tensor *tensor) {
+    // Both readings of a container walk the same bytes: a difference is our mistake, not the
+    // file's.
     assert(checkpoint->tensor_count < checkpoint->tensor_capacity);
     checkpoint->tensors[checkpoint->tensor_count++] = *tensor;
 }
@@ -174,6 +184,8 @@ kazeia_status kz_container_index_strings(kz_checkpoint *checkpoint, kz_cursor *c
     value->starts = starts;
     const size_t origin = cursor->at;
     for (uint64_t i = 0; i < value->count; i++) {
+        // Places are 32 bits: a vocabulary's index is then half as large, and no vocabulary is that
+        // long.
         if (cursor->at - origin > UINT32_MAX) {
             return kz_fail(KAZEIA_UNSUPPORTED, "'%s' is an array of over 4 GB", value->key);
         }
@@ -189,6 +201,7 @@ kazeia_status kz_container_index_strings(kz_checkpoint *checkpoint, kz_cursor *c
 kazeia_status kz_container_element_count(const kz_checkpoint_tensor *tensor, uint64_t *out_count) {
     uint64_t count = 1;
     for (uint32_t i = 0; i < tensor->rank; i++) {
+        // 2^62 elements of at most 8 bytes would not fit 64 bits; blocks are smaller still.
         if (__builtin_mul_overflow(count, tensor->dims[i], &count) || count > ELEMENT_LIMIT) {
             return kz_fail(KAZEIA_BAD_FILE,
                            "tensor '%s' has too many elements (dimension %u is %llu)", tensor->name,
@@ -201,6 +214,7 @@ kazeia_status kz_container_element_count(const kz_checkpoint_tensor *tensor, uin
 
 kazeia_status kz_container_measure(kz_checkpoint_tensor *tensor, uint32_t block_elements,
                                    uint32_t block_bytes) {
+    // A block lies within the innermost dimension, as its decoder reads rows.
     const uint64_t row = tensor->rank == 0 ? 1 : tensor->dims[tensor->rank - 1];
     if (row % block_elements != 0) {
         return kz_fail(KAZEIA_BAD_FILE,
@@ -268,6 +282,8 @@ static bool place_is_before(const kz_checkpoint *checkpoint, uint32_t a, uint32_
 }
 
 kazeia_status kz_container_refuse_overlaps(kz_checkpoint *checkpoint) {
+    // Overlaps are refused because a tensor that covers another would be exported without a sign of
+    // it.
     uint32_t *order = checkpoint->tensors_by_name; // not in use before kz_container_finish
     sort(checkpoint, place_is_before, order, checkpoint->tensor_count);
     const kz_checkpoint_tensor *last = NULL;
@@ -318,6 +334,7 @@ const kz_checkpoint_tensor *kz_checkpoint_find(const kz_checkpoint *checkpoint, 
         if (order == 0) {
             return tensor;
         }
+        // Names are unique (kz_container_finish), so the first hit is the only one.
         low = order > 0 ? middle + 1 : low;
         high = order > 0 ? high : middle;
     }

@@ -14,6 +14,7 @@
 #include "exporter/checkpoint/container.h"
 
 #define VERSION 6
+// u16 length, NUL and a character, u8 rank, u8 type, u32 size, without values.
 #define VARIABLE_BYTES_LEAST 10
 
 typedef struct ct2_dtype {
@@ -50,6 +51,7 @@ static kazeia_status take_string(kz_cursor *cursor, const char *what, const char
         return kz_fail(KAZEIA_BAD_FILE, "%s at byte %zu (%u bytes) does not end in NUL", what, at,
                        count);
     }
+    // The file stays mapped, so the name may be used where it lies.
     KZ_TRY(kz_container_check_name(text, count - 1, what)); // refuses a NUL within
     *out_text = (const char *)text;
     return KAZEIA_OK;
@@ -58,6 +60,7 @@ static kazeia_status take_string(kz_cursor *cursor, const char *what, const char
 bool kz_ctranslate2_matches(const uint8_t *bytes, size_t size) {
     // Any small version, then a string such as "WhisperSpec": other versions are named, not
     // guessed.
+    // There is no magic number: a version and a word must do.
     if (size < 8 || kz_read_u32(bytes) == 0 || kz_read_u32(bytes) > 99) {
         return false;
     }
@@ -81,6 +84,7 @@ static kazeia_status read_dims(kz_cursor *cursor, kz_checkpoint_tensor *tensor) 
         return kz_fail(KAZEIA_BAD_FILE, "variable '%s' has %u dimensions, expected up to 4",
                        tensor->name, tensor->rank);
     }
+    // Dimensions beyond the rank count as 1 everywhere.
     for (uint32_t i = 0; i < 4; i++) {
         tensor->dims[i] = 1;
     }
@@ -101,6 +105,8 @@ static kazeia_status read_variable(kz_cursor *cursor, kz_checkpoint_tensor *out_
     KZ_TRY(read_dims(cursor, &tensor));
     KZ_TRY(kz_cursor_u8(cursor, "a variable's type", out_dtype));
     KZ_TRY(kz_cursor_u32(cursor, "a variable's size", &byte_count));
+    // After the size was read and before it is used: the sentence has the name, the table its
+    // index.
     if (*out_dtype >= DTYPE_COUNT) {
         return kz_fail(KAZEIA_BAD_FILE, "variable '%s' has type %u, expected 0 to %zu", tensor.name,
                        *out_dtype, DTYPE_COUNT - 1);
@@ -162,6 +168,7 @@ static kazeia_status count_contents(kz_cursor cursor, ct2_counts *out_counts) {
         out_counts->scalars += is_scalar_value(&tensor, dtype);
     }
     KZ_TRY(read_count(&cursor, "the count of aliases", 8, &aliases));
+    // Each alias is a tensor of its own, with shared bytes: models look both names up.
     out_counts->tensors = (uint64_t)variables + aliases;
     return KAZEIA_OK;
 }
@@ -188,6 +195,7 @@ static kazeia_status join_scales(kz_checkpoint *checkpoint, kz_checkpoint_tensor
     if (tensor->type != KZ_I8 || tensor->rank < 2) {
         return KAZEIA_OK;
     }
+    // Names are within the limit (check_name), and the ending takes 7 with its NUL.
     char name[KZ_CHECKPOINT_NAME_LIMIT + 8];
     const size_t length = strlen(tensor->name);
     memcpy(name, tensor->name, length);
@@ -231,11 +239,13 @@ static kazeia_status read_aliases(kz_checkpoint *checkpoint, kz_cursor *cursor) 
 // Scales are joined before aliases are made, so that an alias has them too.
 static kazeia_status read_contents(kz_checkpoint *checkpoint, kz_cursor *cursor) {
     KZ_TRY(read_variables(checkpoint, cursor));
+    // Sorted now, so that scales and targets can be looked up by name.
     KZ_TRY(kz_container_finish(checkpoint));
     for (size_t i = 0; i < checkpoint->tensor_count; i++) {
         KZ_TRY(join_scales(checkpoint, &checkpoint->tensors[i]));
     }
     KZ_TRY(read_aliases(checkpoint, cursor));
+    // A longer file is another version's, or damaged.
     if (kz_cursor_left(cursor) > 0) {
         return kz_fail(KAZEIA_BAD_FILE, "%zu bytes follow the last alias at byte %zu",
                        kz_cursor_left(cursor), cursor->at);

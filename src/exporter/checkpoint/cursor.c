@@ -27,6 +27,7 @@ kazeia_status kz_cursor_take(kz_cursor *cursor, uint64_t count, const char *what
                        (unsigned long long)count, cursor->at, left);
     }
     *out_bytes = cursor->bytes + cursor->at;
+    // count is at most `left`, so `at` never passes the size and kz_cursor_left never wraps.
     cursor->at += (size_t)count;
     return KAZEIA_OK;
 }

@@ -26,6 +26,8 @@ typedef struct gguf_type {
 #define UNREADABLE KZ_CHECKPOINT_UNREADABLE
 
 // The index is the number in the file (ggml's enum ggml_type).
+// Block sizes: ggml's type traits. Types that nothing here decodes are listed so that their sizes
+// are still compared.
 static const gguf_type gguf_types[] = {
     [0] = {"F32", KZ_F32, 1, 4},
     [1] = {"F16", KZ_F16, 1, 2},
@@ -78,6 +80,7 @@ bool kz_gguf_matches(const uint8_t *bytes, size_t size) {
 // --- Key/values ---------------------------------------------------------------------------------
 
 // u64 length, bytes without a NUL.
+// The length is 64 bits wide; kz_cursor_take compares it with what is left before it is narrowed.
 static kazeia_status take_string(kz_cursor *cursor, const char *what, const uint8_t **out_text,
                                  size_t *out_count) {
     uint64_t count = 0;
@@ -88,6 +91,8 @@ static kazeia_status take_string(kz_cursor *cursor, const char *what, const uint
 }
 
 // Bytes of a number or boolean; 0 for strings, arrays and unknown types.
+// The file's own order of types: u8, i8, u16, i16, u32, i32, f32, bool, string, array, u64, i64,
+// f64.
 static uint64_t scalar_bytes(uint32_t type) {
     static const uint8_t bytes[KZ_VALUE_TYPE_COUNT] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
     return type < KZ_VALUE_TYPE_COUNT ? bytes[type] : 0;
@@ -111,6 +116,8 @@ static kazeia_status read_array_head(kz_cursor *cursor, const char *key, uint32_
                                      uint64_t *out_count) {
     KZ_TRY(kz_cursor_u32(cursor, "an array's type", out_type));
     KZ_TRY(kz_cursor_u64(cursor, "an array's count", out_count));
+    // Arrays of arrays are allowed by the format and written by nobody; they would need recursion
+    // on hostile input.
     if (*out_type != KZ_VALUE_STRING && scalar_bytes(*out_type) == 0) {
         return kz_fail(KAZEIA_UNSUPPORTED,
                        "key '%s' is an array of type %u, expected numbers or strings", key,
@@ -142,6 +149,7 @@ static kazeia_status read_array(kz_checkpoint *checkpoint, kz_cursor *cursor,
     KZ_TRY(read_array_head(cursor, value->key, &type, &value->count));
     value->element_type = (kz_value_type)type;
     if (type == KZ_VALUE_STRING) {
+        // Strings of arrays stay in the file: a vocabulary of 150,000 is not copied.
         value->length_bytes = 8;
         return kz_container_index_strings(checkpoint, cursor, value);
     }
@@ -180,12 +188,14 @@ static kazeia_status step_over_value(kz_cursor *cursor, bool *is_strings) {
     KZ_TRY(kz_cursor_u32(cursor, "a value's type", &type));
     *is_strings = false;
     if (type == KZ_VALUE_ARRAY) {
+        // From here on `type` is that of the elements, and a single value is an array of one.
         KZ_TRY(read_array_head(cursor, "of an array", &type, &count));
         *is_strings = type == KZ_VALUE_STRING;
     }
     if (type != KZ_VALUE_STRING) {
         return take_numbers(cursor, "of a number", type, count, &bytes);
     }
+    // A string takes 8 bytes at least, so a huge count ends at the end of the file.
     for (uint64_t i = 0; i < count; i++) {
         KZ_TRY(take_string(cursor, "a string value", &bytes, &size));
     }
@@ -205,6 +215,7 @@ static kazeia_status read_dims(kz_cursor *cursor, kz_checkpoint_tensor *tensor) 
     }
     for (uint32_t i = tensor->rank; i-- > 0;) { // the file gives the innermost first
         KZ_TRY(kz_cursor_u64(cursor, "a tensor's dimension", &tensor->dims[i]));
+        // An empty tensor has no row, and no size to compare.
         if (tensor->dims[i] == 0) {
             return kz_fail(KAZEIA_BAD_FILE, "tensor '%s' has a dimension of 0", tensor->name);
         }
@@ -241,6 +252,7 @@ static kazeia_status step_over_tensor(kz_cursor *cursor) {
 static kazeia_status read_alignment(const kz_checkpoint *checkpoint, uint64_t *out_alignment) {
     int64_t alignment = ALIGNMENT_DEFAULT;
     (void)kz_checkpoint_integer(checkpoint, "general.alignment", &alignment);
+    // Offsets are rounded by it: 0 would divide by zero, a huge one would wrap.
     const bool is_power = alignment > 0 && (alignment & (alignment - 1)) == 0;
     if (!is_power || alignment > 65536) {
         return kz_fail(KAZEIA_BAD_FILE,
@@ -258,6 +270,7 @@ static kazeia_status place_tensor(const kz_cursor *file, uint64_t origin, uint64
         return kz_fail(KAZEIA_BAD_FILE, "tensor '%s' has the offset %llu, no multiple of %llu",
                        tensor->name, (unsigned long long)offset, (unsigned long long)alignment);
     }
+    // The end of the head was inside the file; its rounding up may not be.
     const uint64_t left = origin <= file->size ? file->size - origin : 0;
     if (offset > left || tensor->byte_count > left - offset) {
         return kz_fail(KAZEIA_BAD_FILE,
@@ -296,13 +309,16 @@ static kazeia_status read_counts(gguf_head *head) {
     uint32_t version = 0;
     KZ_TRY(kz_cursor_u32(&head->cursor, "the magic number", &magic));
     KZ_TRY(kz_cursor_u32(&head->cursor, "the version", &version));
+    // Version 1 has 32-bit lengths and is no longer written.
     if (version != 2 && version != 3) {
+        // A small number with its bytes turned round has zeros where the small end is.
         const char *hint = version != 0 && (version & 0xffff) == 0 ? " (a big-endian file?)" : "";
         return kz_fail(KAZEIA_UNSUPPORTED, "GGUF version %u%s, expected 2 or 3", version, hint);
     }
     KZ_TRY(kz_cursor_u64(&head->cursor, "the tensor count", &head->tensor_count));
     KZ_TRY(kz_cursor_u64(&head->cursor, "the key/value count", &head->value_count));
     const size_t left = kz_cursor_left(&head->cursor);
+    // A count that the file cannot hold is refused before the loops run over it.
     if (head->tensor_count > left / TENSOR_BYTES_LEAST ||
         head->value_count > left / VALUE_BYTES_LEAST) {
         return kz_fail(KAZEIA_BAD_FILE, "%llu tensors and %llu key/values do not fit %zu bytes",
@@ -334,6 +350,7 @@ static kazeia_status read_tensors(kz_checkpoint *checkpoint, gguf_head *head) {
     for (uint64_t i = 0; i < head->tensor_count; i++) {
         KZ_TRY(read_tensor(checkpoint, &head->cursor, origin, alignment));
     }
+    // Offsets come from the file in any order, so nothing else keeps tensors apart.
     return kz_container_refuse_overlaps(checkpoint);
 }
 

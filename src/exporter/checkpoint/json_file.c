@@ -13,6 +13,7 @@
 #include "exporter/checkpoint/container.h"
 #include "exporter/checkpoint/json_scan.h"
 
+// A tokenizer.json of a large vocabulary has some 10 to 20 MB.
 #define SIZE_LIMIT ((size_t)64 << 20)
 #define VALUE_LIMIT ((size_t)4 << 20) // a value takes jansson some 100 bytes
 #define PATH_LIMIT 4352
@@ -38,6 +39,7 @@ static size_t count_integer_digits(const uint8_t *bytes, size_t size, size_t at)
     return next == '.' || next == 'e' || next == 'E' ? 0 : end - at;
 }
 
+// 19 digits may fit or not: decimal texts of equal length compare as their numbers do.
 static bool is_too_long(const uint8_t *digits, size_t count) {
     return count > INTEGER_DIGITS ||
            (count == INTEGER_DIGITS && memcmp(digits, "9223372036854775807", INTEGER_DIGITS) > 0);
@@ -47,6 +49,8 @@ static bool is_too_long(const uint8_t *digits, size_t count) {
 static size_t skip_quoted(const uint8_t *bytes, size_t size, size_t at) {
     at++;
     while (at < size && bytes[at] != '"') {
+        // An escaped quote ends nothing; a backslash at the very end steps past it, which the
+        // caller's test catches.
         at += bytes[at] == '\\' ? 2 : 1;
     }
     return at < size ? at + 1 : size;
@@ -78,6 +82,8 @@ static size_t visit_long_integers(const uint8_t *bytes, size_t size, char *copy)
         if (is_too_long(bytes + at, digits)) {
             found++;
             if (copy != NULL) {
+                // The last three digits are dropped for an exponent of three: a double would not
+                // hold them anyway.
                 memcpy(copy + at + digits - 3, "e03", 3);
             }
         }
@@ -103,10 +109,12 @@ static kazeia_status check_limits(const uint8_t *bytes, size_t size) {
                        VALUE_LIMIT);
     }
     kz_json_scan scan = {bytes, size, 0};
+    // jansson recurses for each bracket, 2048 deep at most: more than a small stack may hold.
     return kz_json_scan_skip(&scan); // refuses depth
 }
 
 // Duplicates are refused: which of two values counts would depend on the reader.
+// jansson refuses NULs within strings by itself, so keys and texts are C strings.
 static kazeia_status parse(const uint8_t *bytes, size_t size, json_t **out_root) {
     json_error_t error;
     json_t *root = json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES, &error);
@@ -126,6 +134,7 @@ static kazeia_status parse_bounded(kz_checkpoint *checkpoint, const kz_file_map 
     if (visit_long_integers(map->bytes, map->size, NULL) == 0) {
         return parse(map->bytes, map->size, out_root);
     }
+    // The map is read-only, and another process may have it mapped as well.
     void *copy = NULL;
     KZ_TRY(kz_alloc(&checkpoint->allocator, map->size, 1, "a JSON text", &copy));
     memcpy(copy, map->bytes, map->size);
@@ -139,6 +148,7 @@ static kazeia_status parse_bounded(kz_checkpoint *checkpoint, const kz_file_map 
 static kazeia_status load(kz_checkpoint *checkpoint, const char *name, json_t **out_root) {
     kz_text_buffer path = {0};
     kz_file_map map = {0};
+    // A file that is there but cannot be read fails; one that is not there is no failure.
     KZ_TRY(kz_text_buffer_init(&path, &checkpoint->allocator, 256, PATH_LIMIT));
     kazeia_status status = kz_path_join(checkpoint->folder, name, &path);
     if (status == KAZEIA_OK && kz_path_query(path.bytes, NULL) != KZ_PATH_MISSING) {
@@ -165,6 +175,7 @@ static kazeia_status keep(kz_checkpoint *checkpoint, const char *name,
         kz_free(allocator, document);
         return status;
     }
+    // In the list from now on: closing frees it whatever comes after.
     document->next = checkpoint->documents;
     checkpoint->documents = document;
     *out_document = document;
@@ -181,12 +192,14 @@ kazeia_status kz_checkpoint_json(kz_checkpoint *checkpoint, const char *name,
         }
     }
     json_t *root = NULL;
+    // A checkpoint in memory has no folder, and so no files beside it.
     if (checkpoint->folder != NULL) {
         KZ_TRY(load(checkpoint, name, &root));
     }
     kz_checkpoint_document *document = NULL;
     const kazeia_status status = keep(checkpoint, name, &document);
     if (status != KAZEIA_OK) {
+        // Not kept, so nobody else would.
         json_decref(root);
         return status;
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 // Counts lines only now: reading does not pay for sentences that are not needed.
+// Lines and columns count from 1, as editors do; columns are bytes.
 kazeia_status kz_json_scan_fail(const kz_json_scan *scan, const char *expected) {
     size_t line = 1;
     size_t column = 1;
@@ -32,11 +33,13 @@ uint8_t kz_json_scan_peek(kz_json_scan *scan) {
         }
         scan->at++;
     }
+    // No JSON value begins with NUL, so 0 can stand for the end.
     return 0;
 }
 
 kazeia_status kz_json_scan_expect(kz_json_scan *scan, char character) {
     if (kz_json_scan_peek(scan) != (uint8_t)character || scan->at >= scan->size) {
+        // The character as a sentence quotes it.
         const char expected[] = {'\'', character, '\'', '\0'};
         return kz_json_scan_fail(scan, expected);
     }
@@ -66,6 +69,7 @@ static kazeia_status read_hex(kz_json_scan *scan, uint32_t *out_value) {
 static kazeia_status read_code_point(kz_json_scan *scan, uint32_t *out_code) {
     uint32_t code = 0;
     KZ_TRY(read_hex(scan, &code));
+    // JSON writes characters above U+FFFF as two UTF-16 halves (RFC 8259, section 7).
     if (code >= 0xd800 && code <= 0xdbff) {
         uint32_t low = 0;
         if (scan->size - scan->at < 2 || memcmp(scan->bytes + scan->at, "\\u", 2) != 0) {
@@ -77,6 +81,7 @@ static kazeia_status read_code_point(kz_json_scan *scan, uint32_t *out_code) {
             return kz_json_scan_fail(scan, "the second half of a surrogate pair");
         }
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+        // A lone half is no character, and NUL would cut the C string that it stands in.
     } else if ((code >= 0xdc00 && code <= 0xdfff) || code == 0) {
         return kz_json_scan_fail(scan, "a character");
     }
@@ -84,6 +89,7 @@ static kazeia_status read_code_point(kz_json_scan *scan, uint32_t *out_code) {
     return KAZEIA_OK;
 }
 
+// At most 4 bytes; the caller has kept room for them and a NUL.
 static size_t write_utf8(uint32_t code, char *out) {
     if (code < 0x80) {
         out[0] = (char)code;
@@ -116,6 +122,7 @@ static kazeia_status read_escape(kz_json_scan *scan, uint32_t *out_code) {
         scan->at++;
         return read_code_point(scan, out_code);
     }
+    // strchr would find the table's own NUL.
     const char *letter = byte != 0 ? strchr(letters, byte) : NULL;
     if (letter == NULL) {
         return kz_json_scan_fail(scan, "an escape");
@@ -134,6 +141,7 @@ kazeia_status kz_json_scan_string(kz_json_scan *scan, size_t capacity, char *out
         if (byte < 0x20) {
             return kz_json_scan_fail(scan, "the end of a string");
         }
+        // Before anything is written, whatever comes next.
         if (count + 5 > capacity) { // the longest character and the NUL
             return kz_json_scan_fail(scan, "a shorter string");
         }
@@ -161,6 +169,7 @@ static kazeia_status skip_string(kz_json_scan *scan) {
         scan->at += scan->bytes[scan->at] == '\\' ? 2 : 1;
     }
     if (scan->at >= scan->size) {
+        // An escape at the end stepped one too far.
         scan->at = scan->size;
         return kz_json_scan_fail(scan, "the end of a string");
     }
@@ -177,6 +186,7 @@ kazeia_status kz_json_scan_u64(kz_json_scan *scan, uint64_t *out_value) {
         return kz_json_scan_fail(scan, "a whole number");
     }
     while (byte >= '0' && byte <= '9') {
+        // Offsets and sizes: a number that wraps would point elsewhere in the file.
         if (__builtin_mul_overflow(value, (uint64_t)10, &value) ||
             __builtin_add_overflow(value, (uint64_t)(byte - '0'), &value)) {
             return kz_json_scan_fail(scan, "a number below 2^64");
@@ -184,6 +194,7 @@ kazeia_status kz_json_scan_u64(kz_json_scan *scan, uint64_t *out_value) {
         scan->at++;
         byte = scan->at < scan->size ? scan->bytes[scan->at] : 0;
     }
+    // A real that happens to begin like a whole number.
     if (byte == '.' || byte == 'e' || byte == 'E') {
         return kz_json_scan_fail(scan, "a whole number");
     }
@@ -214,6 +225,7 @@ static kazeia_status skip_piece(kz_json_scan *scan, uint32_t *depth, uint64_t *b
         if (*depth == KZ_JSON_DEPTH_LIMIT) {
             return kz_json_scan_fail(scan, "at most 64 brackets within each other");
         }
+        // 64 brackets fit the word exactly, so none is shifted out.
         *brackets = *brackets << 1 | (byte == '{');
         ++*depth;
         scan->at++;
@@ -228,6 +240,7 @@ static kazeia_status skip_piece(kz_json_scan *scan, uint32_t *depth, uint64_t *b
         scan->at++;
         return KAZEIA_OK;
     }
+    // Order within brackets is not checked: what is skipped has no meaning here, only an end.
     if (*depth > 0 && (byte == ',' || byte == ':')) {
         scan->at++;
         return KAZEIA_OK;
@@ -250,6 +263,7 @@ kazeia_status kz_json_scan_next(kz_json_scan *scan, size_t index, char closing, 
         *out_more = false;
         return KAZEIA_OK;
     }
+    // "[,1]" is refused: the first element follows its bracket.
     if (index > 0) {
         KZ_TRY(kz_json_scan_expect(scan, ','));
     }

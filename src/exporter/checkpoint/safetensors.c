@@ -11,9 +11,11 @@
 #include "exporter/checkpoint/container.h"
 #include "exporter/checkpoint/json_scan.h"
 
+// A little over the format's own limit of 100,000,000 bytes.
 #define HEADER_LIMIT ((uint64_t)100 << 20)
 #define CONFIG_LIMIT ((size_t)16 << 20)
 #define INDEX_LIMIT ((size_t)16 << 20)
+// Far more than any release has; each shard is a mapped file.
 #define SHARD_LIMIT 256
 #define FILE_NAME_LIMIT 256
 #define KEY_BYTES (KZ_CHECKPOINT_NAME_LIMIT + 8)
@@ -53,6 +55,7 @@ typedef struct entry {
 } entry;
 
 bool kz_safetensors_matches(const uint8_t *bytes, size_t size) {
+    // There is no magic number: the header's size and its bracket must do.
     return size >= 10 && bytes[8] == '{' && kz_read_u64(bytes) <= HEADER_LIMIT;
 }
 
@@ -65,6 +68,7 @@ static kazeia_status read_dtype(kz_json_scan *scan, entry *found) {
     found->has_type = true;
     found->tensor.type = KZ_CHECKPOINT_UNREADABLE;
     found->tensor.type_name = NULL;
+    // A later "dtype" of the same entry overrides the first wholly.
     found->element_bytes = 0;
     for (size_t i = 0; i < DTYPE_COUNT; i++) {
         if (strcmp(dtypes[i].name, found->type_name) == 0) {
@@ -91,6 +95,7 @@ static kazeia_status read_shape(kz_json_scan *scan, entry *found) {
             return kz_fail(KAZEIA_UNSUPPORTED,
                            "tensor '%s' has over 4 dimensions, expected up to 4", tensor->name);
         }
+        // Sizes up to 2^64 - 1: their product is checked when the tensor is measured.
         KZ_TRY(kz_json_scan_u64(scan, &tensor->dims[tensor->rank++]));
         KZ_TRY(kz_json_scan_next(scan, tensor->rank, ']', &has_more));
     }
@@ -140,6 +145,7 @@ static kazeia_status place(const kz_cursor *values, entry *found) {
     kz_checkpoint_tensor *tensor = &found->tensor;
     const uint64_t begin = found->offsets[0];
     const uint64_t end = found->offsets[1];
+    // Compared, not subtracted: both come from the file.
     if (begin > end || end > values->size) {
         return kz_fail(
             KAZEIA_BAD_FILE, "tensor '%s' is at bytes %llu to %llu of %zu bytes of tensor data",
@@ -150,6 +156,7 @@ static kazeia_status place(const kz_cursor *values, entry *found) {
     } else {
         KZ_TRY(kz_container_measure(tensor, 1, found->element_bytes));
     }
+    // Shape and offsets say the size twice: they must agree.
     if (tensor->byte_count != end - begin) {
         return kz_fail(KAZEIA_BAD_FILE, "tensor '%s' has %llu bytes, its shape and %s need %llu",
                        tensor->name, (unsigned long long)(end - begin), tensor->type_name,
@@ -167,6 +174,7 @@ static kazeia_status add_entry(kz_checkpoint *checkpoint, const kz_cursor *value
         KZ_TRY(kz_container_copy_name(checkpoint, found->type_name, strlen(found->type_name),
                                       "a dtype", &tensor->type_name));
     }
+    // Before the name is copied: a refused tensor costs no memory.
     KZ_TRY(place(values, found));
     KZ_TRY(kz_container_copy_name(checkpoint, tensor->name, name_count, "a tensor's name",
                                   &tensor->name));
@@ -208,12 +216,13 @@ static kazeia_status walk_header(kz_checkpoint *checkpoint, const kz_file_map *m
         if (!has_more) {
             break;
         }
+        // "__metadata__" is the only key that is no tensor.
         if (checkpoint == NULL || strcmp(name, "__metadata__") == 0) {
             *tensor_count += strcmp(name, "__metadata__") != 0;
             KZ_TRY(kz_json_scan_skip(&scan));
             continue;
         }
-        entry found = {.tensor = {.name = name}};
+        entry found = {.tensor = {.name = name}}; // the name is this turn's buffer
         KZ_TRY(read_fields(&scan, &found));
         KZ_TRY(add_entry(checkpoint, &values, count, &found));
     }
@@ -262,6 +271,7 @@ static kazeia_status find_model_type(kz_checkpoint *checkpoint, const kz_file_ma
             continue;
         }
         KZ_TRY(kz_json_scan_string(&scan, sizeof text, text, &count));
+        // Of a key that is there twice the last one counts, as in Python's reader.
         KZ_TRY(kz_container_copy_name(checkpoint, text, count, "'model_type'",
                                       &checkpoint->architecture));
     }
@@ -270,6 +280,7 @@ static kazeia_status find_model_type(kz_checkpoint *checkpoint, const kz_file_ma
 static kazeia_status read_config(kz_checkpoint *checkpoint) {
     kz_text_buffer path = {0};
     kz_file_map map = {0};
+    // Weights alone do not say what they are weights of.
     checkpoint->architecture = "unknown";
     if (checkpoint->folder == NULL) {
         return KAZEIA_OK;
@@ -293,6 +304,7 @@ kazeia_status kz_safetensors_read(kz_checkpoint *checkpoint) {
     KZ_TRY(walk_files(checkpoint, false, &tensor_count));
     KZ_TRY(kz_container_reserve(checkpoint, tensor_count, 0, 0));
     KZ_TRY(walk_files(checkpoint, true, &tensor_count));
+    // Before sorting by name: it borrows that order's table.
     KZ_TRY(kz_container_refuse_overlaps(checkpoint));
     KZ_TRY(kz_container_finish(checkpoint));
     return read_config(checkpoint);
@@ -303,6 +315,7 @@ kazeia_status kz_safetensors_read(kz_checkpoint *checkpoint) {
 // A checkpoint reads nothing outside its own folder.
 static kazeia_status check_shard_name(const char *name, size_t count) {
     KZ_TRY(kz_container_check_name(name, count, "a shard's file name"));
+    // No way up, no way elsewhere, no hidden file.
     if (count >= FILE_NAME_LIMIT || name[0] == '.' || memchr(name, '/', count) != NULL) {
         return kz_fail(KAZEIA_BAD_FILE,
                        "the shard '%s' is no file name of this folder (no '/', no '.' in front)",
@@ -326,6 +339,7 @@ static kazeia_status map_shard(kz_checkpoint *checkpoint, const char *name) {
     if (find_shard(checkpoint, name) != NULL) {
         return KAZEIA_OK;
     }
+    // Room for the files is taken once, so that pointers to them stay.
     if (checkpoint->file_count == checkpoint->file_capacity) {
         return kz_fail(KAZEIA_UNSUPPORTED, "there are over %d shards", SHARD_LIMIT);
     }
@@ -346,6 +360,7 @@ static kazeia_status check_place(const kz_checkpoint *checkpoint, const char *te
     const kz_checkpoint_tensor *tensor = kz_checkpoint_find(checkpoint, tensor_name);
     const kz_checkpoint_file *file = find_shard(checkpoint, shard);
     const uintptr_t start = (uintptr_t)file->map.bytes;
+    // A tensor without elements may lie at the very end, hence > and not >=.
     if (tensor == NULL || (uintptr_t)tensor->bytes < start ||
         (uintptr_t)tensor->bytes - start > file->map.size) {
         return kz_fail(KAZEIA_BAD_FILE, "tensor '%s' is not in '%s', where the index puts it",
@@ -406,6 +421,7 @@ static kazeia_status read_indexed(kz_checkpoint *checkpoint, const kz_file_map *
     KZ_TRY(kz_container_reserve_files(checkpoint, SHARD_LIMIT));
     KZ_TRY(walk_index(checkpoint, index, false));
     KZ_TRY(kz_safetensors_read(checkpoint));
+    // Tensors that no entry names are kept: an index need not be complete.
     return walk_index(checkpoint, index, true);
 }
 

@@ -13,6 +13,7 @@
 #include "base/text_buffer.h"
 #include "exporter/checkpoint/tokenizer_patterns.h"
 
+// 150,000 tokens have some 1 MB: this only keeps a hostile file from taking all memory.
 #define VOCABULARY_LIMIT ((size_t)1 << 30)
 
 struct kz_tokenizer_draft {
@@ -45,6 +46,7 @@ static kazeia_status allocate_draft(kz_tokenizer_draft *draft, size_t token_coun
     KZ_TRY(kz_alloc(&draft->allocator, token_count, sizeof *draft->are_merged, "tokens", &memory));
     draft->are_merged = memory;
     for (size_t i = 0; i < token_count; i++) {
+        // Numbers that no file mentions are gaps: they have no text and are never produced.
         draft->tokens[i].kind = KZ_TOKEN_UNUSED;
     }
     return KAZEIA_OK;
@@ -98,11 +100,14 @@ void kz_tokenizer_draft_destroy(kz_tokenizer_draft *draft) {
 // --- Spelling -----------------------------------------------------------------------------------
 // Length of a character by its first byte; good enough for look-ups that fail on anything odd.
 static size_t character_length(unsigned char first) {
+    // Continuation bytes count as 2: no stand-in begins with one, so the look-up fails.
     return first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }
 
 // The byte that one of GPT-2's stand-ins means, or -1. Printable Latin-1 stands for itself; the
 // other 68 bytes are U+0100 and on, in order: 0-32, 127-160, 173.
+// GPT-2's bytes_to_unicode (encoder.py): it keeps white space and control bytes out of vocabulary
+// files.
 static int byte_of_stand_in(const char *text, size_t length) {
     const unsigned char first = (unsigned char)text[0];
     if (length == 1) {
@@ -116,6 +121,7 @@ static int byte_of_stand_in(const char *text, size_t length) {
         return code >= 0xa1 && code != 0xad ? code : -1;
     }
     const int place = code - 0x100;
+    // 0..32, then 127..160 (34 bytes), then 173.
     return place < 33 ? place : place < 67 ? place - 33 + 127 : place == 67 ? 173 : -1;
 }
 
@@ -137,6 +143,7 @@ static kazeia_status undo_stand_ins(kz_text_buffer *out, const char *text, size_
     return KAZEIA_OK;
 }
 
+// U+2581 stands for a space in SentencePiece's vocabularies.
 static kazeia_status undo_marks(kz_text_buffer *out, const char *text, size_t count) {
     for (size_t i = 0; i < count;) {
         const bool is_mark = count - i >= 3 && memcmp(text + i, "\xe2\x96\x81", 3) == 0;
@@ -155,6 +162,7 @@ static int digit_value(char digit) {
 
 static kazeia_status undo_hex(kz_text_buffer *out, const char *text, size_t count,
                               bool *out_is_spelled) {
+    // SentencePiece's byte tokens: "<0x0A>", upper case only.
     *out_is_spelled = count == 6 && memcmp(text, "<0x", 3) == 0 && text[5] == '>' &&
                       digit_value(text[3]) >= 0 && digit_value(text[4]) >= 0;
     if (!*out_is_spelled) {
@@ -194,6 +202,7 @@ kazeia_status kz_tokenizer_draft_set_token(kz_tokenizer_draft *draft, size_t id,
     if (kind == KZ_TOKEN_NORMAL) {
         draft->merge_spelling = spelling;
     }
+    // Merges name normal tokens, and in byte BPE also added ones that are spelled as bytes.
     draft->are_merged[id] = is_spelled && (spelling == KZ_SPELLED_BYTES || kind == KZ_TOKEN_NORMAL);
     if (!is_spelled) {
         kind = KZ_TOKEN_UNUSED;
@@ -213,6 +222,7 @@ static bool has_bytes(const kz_tokenizer_draft *draft, uint32_t id, const char *
 }
 
 // The slot of a token of merges with these bytes, or the free one where it would go.
+// Ends: the table is at most half full.
 static uint32_t *find_slot(const kz_tokenizer_draft *draft, const char *bytes, size_t count) {
     size_t slot = (size_t)kz_tokenizer_piece_hash((const uint8_t *)bytes, count);
     for (;; slot++) {
@@ -237,6 +247,7 @@ static kazeia_status index_tokens(kz_tokenizer_draft *draft) {
         if (draft->are_merged[i]) {
             uint32_t *slot = find_slot(draft, draft->vocabulary.bytes + draft->places[i],
                                        draft->tokens[i].count);
+            // Of tokens with the same bytes the first counts, as in the vocabulary's own look-up.
             *slot = *slot == KZ_NO_TOKEN ? i : *slot;
         }
     }
@@ -244,6 +255,8 @@ static kazeia_status index_tokens(kz_tokenizer_draft *draft) {
 }
 
 static kazeia_status grow_merges(kz_tokenizer_draft *draft) {
+    // Doubling cannot wrap: merges have their text in the file, and far more memory would be gone
+    // before.
     const size_t capacity = draft->merge_capacity > 0 ? 2 * draft->merge_capacity : 1024;
     void *memory = draft->merges;
     KZ_TRY(kz_realloc(&draft->allocator, draft->merge_capacity, capacity, sizeof *draft->merges,
@@ -253,6 +266,7 @@ static kazeia_status grow_merges(kz_tokenizer_draft *draft) {
     return KAZEIA_OK;
 }
 
+// Halves are appended as they are found, so `whole` ends as the merged text.
 static kazeia_status find_half(kz_tokenizer_draft *draft, const char *text, size_t count,
                                uint32_t *out_token, kz_text_buffer *whole) {
     bool is_spelled = false;
@@ -301,6 +315,7 @@ kazeia_status kz_tokenizer_draft_add_merge(kz_tokenizer_draft *draft, const char
 
 kazeia_status kz_tokenizer_draft_add_merge_line(kz_tokenizer_draft *draft, const char *line,
                                                 size_t count) {
+    // From the second byte on: the first half may itself begin with a space.
     const char *space = count > 1 ? memchr(line + 1, ' ', count - 1) : NULL;
     if (space == NULL) {
         return kz_fail(KAZEIA_BAD_FILE, "tokenizer: merge %u, '%.*s', is not two texts and a space",
@@ -321,6 +336,7 @@ kazeia_status kz_tokenizer_draft_add_pattern(kz_tokenizer_draft *draft, const ch
     KZ_TRY(kz_copy_string(&draft->allocator, draft->scratch.bytes, draft->scratch.count,
                           &draft->owned_patterns[index]));
     draft->patterns[index] = draft->owned_patterns[index];
+    // Only now: destroying frees as many patterns as are counted.
     draft->source.pattern_count++;
     return KAZEIA_OK;
 }
@@ -337,6 +353,7 @@ kazeia_status kz_tokenizer_draft_add_named(kz_tokenizer_draft *draft, const char
 
 kz_tokenizer_source *kz_tokenizer_draft_source(kz_tokenizer_draft *draft) {
     for (uint32_t i = 0; i < draft->source.token_count; i++) {
+        // Made anew in each call, since the block may have moved.
         draft->tokens[i].bytes = (const uint8_t *)draft->vocabulary.bytes + draft->places[i];
     }
     draft->source.tokens = draft->tokens;

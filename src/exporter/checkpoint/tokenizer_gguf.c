@@ -10,6 +10,7 @@
 
 #define KEY(name) "tokenizer.ggml." name
 
+// By the file's number; 0 stands for nothing that is written.
 static const uint8_t KINDS[] = {KZ_TOKEN_UNUSED,  KZ_TOKEN_NORMAL, KZ_TOKEN_UNKNOWN,
                                 KZ_TOKEN_CONTROL, KZ_TOKEN_USER,   KZ_TOKEN_UNUSED,
                                 KZ_TOKEN_BYTE};
@@ -43,7 +44,7 @@ static bool is_end(const gguf_token *token) {
 
 static kazeia_status read_token(const kz_checkpoint *checkpoint, size_t index,
                                 gguf_token *out_token) {
-    int64_t type = 1;
+    int64_t type = 1; // normal, where the file gives no types
     double score = 0;
     *out_token = (gguf_token){0};
     if (!kz_checkpoint_array_string(checkpoint, KEY("tokens"), index, &out_token->text,
@@ -57,6 +58,7 @@ static kazeia_status read_token(const kz_checkpoint *checkpoint, size_t index,
                        "gguf: " KEY("token_type") " of token %zu is %lld; 1 to 6 are known", index,
                        (long long)type);
     }
+    // Byte BPE has no scores; find_kind has compared their number for the kind that needs them.
     (void)kz_checkpoint_array_real(checkpoint, KEY("scores"), index, &score);
     out_token->kind = is_end(out_token) ? KZ_TOKEN_CONTROL : KINDS[type];
     out_token->is_text = type == GGUF_NORMAL;
@@ -75,6 +77,7 @@ static bool holds_mark(const gguf_token *token) {
 
 static kz_token_spelling spelling_of(kz_tokenizer_kind tokenizer, const gguf_token *token) {
     if (tokenizer == KZ_TOKENIZER_BYTE_BPE) {
+        // GGUF keeps Hugging Face's spelling of texts, but added tokens as they are.
         return token->is_text ? KZ_SPELLED_BYTES : KZ_SPELLED_RAW;
     }
     if (token->kind == KZ_TOKEN_BYTE) {
@@ -142,10 +145,12 @@ static kazeia_status add_rules(kz_tokenizer_draft *draft, const kz_checkpoint *c
     kz_tokenizer_source *source = kz_tokenizer_draft_source(draft);
     const uint32_t count = source->token_count;
     const bool is_bytes = source->kind == KZ_TOKENIZER_BYTE_BPE;
+    // Absent ids stay KZ_NO_TOKEN; the builder refuses a rule to add one that is not named.
     KZ_TRY(read_id(checkpoint, KEY("bos_token_id"), count, &source->bos));
     KZ_TRY(read_id(checkpoint, KEY("eos_token_id"), count, &source->eos));
     if (!is_bytes) {
         KZ_TRY(read_id(checkpoint, KEY("unknown_token_id"), count, &source->unknown));
+        // SentencePiece's defaults, which a file need not repeat.
         source->flags |= KZ_TOKENIZER_ADD_BOS | KZ_TOKENIZER_SPACE_PREFIX;
         read_rule(checkpoint, KEY("add_space_prefix"), KZ_TOKENIZER_SPACE_PREFIX, &source->flags);
     }
@@ -159,6 +164,7 @@ static kazeia_status fill_from_gguf(kz_tokenizer_draft *draft, const kz_checkpoi
     if (kz_tokenizer_draft_source(draft)->kind == KZ_TOKENIZER_BYTE_BPE) {
         KZ_TRY(add_merges(draft, checkpoint));
         const char *name = kz_checkpoint_string(checkpoint, KEY("pre"));
+        // Without a name there is no pattern, and any guess would cut some texts otherwise.
         KZ_TRY(kz_tokenizer_draft_add_named(draft, name != NULL ? name : "(not named)"));
     }
     return add_rules(draft, checkpoint);

@@ -10,6 +10,8 @@
 #include "exporter/checkpoint/tokenizer_files.h"
 #include "exporter/checkpoint/tokenizer_patterns.h"
 
+// A Sequence within a Sequence is seen in the wild; deeper ones would be recursion on hostile
+// input.
 #define COMPONENT_DEPTH 4
 #define TOKENS_A_NAME 4
 #define TOKENS_AT_LEAST 1024
@@ -30,6 +32,7 @@ static kazeia_status refuse_component(const char *role, const json_t *component)
 
 // --- Model --------------------------------------------------------------------------------------
 // Raises *highest to a token's number.
+// The limit keeps the table of tokens, which is as long as the highest number, within memory.
 static kazeia_status note_number(const char *text, const json_t *number, json_int_t *highest) {
     const json_int_t id = json_is_integer(number) ? json_integer_value(number) : -1;
     if (id < 0 || id >= KZ_TOKENIZER_COUNT_LIMIT) {
@@ -46,6 +49,7 @@ static kazeia_status count_tokens(const json_t *vocabulary, const json_t *added,
     json_int_t highest = -1;
     const char *text = NULL;
     json_t *value = NULL;
+    // jansson's iterator takes no const; nothing is changed.
     json_object_foreach((json_t *)vocabulary, text, value) {
         KZ_TRY(note_number(text, value, &highest));
     }
@@ -81,11 +85,13 @@ static kazeia_status add_added_token(kz_tokenizer_draft *draft, const json_t *ad
                        (long long)json_integer_value(json_object_get(added, "id")));
     }
     const char *text = json_string_value(content);
+    // It would have to look at the characters around: our matching does not.
     if (json_is_true(json_object_get(added, "single_word"))) {
         return kz_fail(
             KAZEIA_UNSUPPORTED,
             "tokenizer.json: added token '%.60s' counts as a single word only: not handled", text);
     }
+    // Control tokens are only produced by templates; a user's text must not spell them.
     uint8_t kind =
         json_is_true(json_object_get(added, "special")) ? KZ_TOKEN_CONTROL : KZ_TOKEN_USER;
     kind |= json_is_true(json_object_get(added, "lstrip")) ? KZ_TOKEN_STRIPS_LEFT : 0;
@@ -115,6 +121,7 @@ static kazeia_status check_model(const json_t *model) {
     if (type != NULL && strcmp(type, "BPE") != 0) {
         return refuse_component("model", model);
     }
+    // Each changes the ids that a text gets.
     static const char *const UNHANDLED[] = {
         "byte_fallback",     "fuse_unk", "dropout", "unk_token", "continuing_subword_prefix",
         "end_of_word_suffix"};
@@ -136,6 +143,8 @@ static kazeia_status add_model(kz_tokenizer_draft *draft, const json_t *root) {
     size_t index = 0;
     json_t *value = NULL;
     KZ_TRY(add_vocabulary(draft, json_object_get(model, "vocab")));
+    // After the vocabulary, of which merges are made, and before added tokens: those may take over
+    // a number, but were never merged.
     json_array_foreach(merges, index, value) {
         KZ_TRY(add_merge(draft, value));
     }
@@ -170,6 +179,7 @@ static kazeia_status add_normalizer(kz_tokenizer_draft *draft, const json_t *com
     return KAZEIA_OK;
 }
 
+// ByteLevel cuts by GPT-2's pattern, unless a Split before it does the cutting (use_regex false).
 static kazeia_status add_byte_level(kz_tokenizer_draft *draft, const json_t *component) {
     if (json_is_true(json_object_get(component, "add_prefix_space"))) {
         return kz_fail(KAZEIA_UNSUPPORTED,
@@ -190,6 +200,8 @@ static kazeia_status add_split(kz_tokenizer_draft *draft, const json_t *componen
     const char *behavior = json_string_value(json_object_get(component, "behavior"));
     const json_t *pattern = json_object_get(component, "pattern");
     const char *text = json_string_value(json_object_get(pattern, "Regex"));
+    // Isolated: matches and what lies between them are pieces of their own, which is what our
+    // patterns mean.
     if (text == NULL || behavior == NULL || strcmp(behavior, "Isolated") != 0 ||
         json_is_true(json_object_get(component, "invert"))) {
         return kz_fail(
@@ -227,6 +239,7 @@ static kazeia_status add_pretokenizer(kz_tokenizer_draft *draft, const json_t *c
 
 // The only special token among the template's parts [first, end); KZ_NO_TOKEN when there is none or
 // more than one.
+// "single" is the template for one text: [BOS] text [EOS].
 static uint32_t only_special(const json_t *processor, size_t first, size_t end) {
     const json_t *parts = json_object_get(processor, "single");
     if (end != first + 1) {
@@ -250,6 +263,7 @@ static void add_template(kz_tokenizer_draft *draft, const json_t *processor) {
     const json_t *parts = json_object_get(processor, "single");
     const size_t count = json_array_size(parts);
     size_t text = 0;
+    // A template without a Sequence puts everything in front of the text.
     while (text < count && json_object_get(json_array_get(parts, text), "Sequence") == NULL) {
         text++;
     }
@@ -273,6 +287,7 @@ static void add_postprocessor(kz_tokenizer_draft *draft, const json_t *component
     }
     size_t index = 0;
     json_t *part = NULL;
+    // Deeper ones are left alone: they add tokens, and never change a text's ids.
     if (depth < COMPONENT_DEPTH) {
         json_array_foreach(json_object_get(component, "processors"), index, part) {
             add_postprocessor(draft, part, depth + 1);
@@ -303,6 +318,7 @@ kazeia_status kz_tokenizer_from_json(const json_t *root, const kazeia_allocator 
             "tokenizer.json: the model '%.60s' has no vocab and merges: only BPE is handled",
             type_of(model));
     }
+    // Before the vocabulary is read: a Unigram model's has another form altogether.
     KZ_TRY(check_model(model));
     size_t token_count = 0;
     KZ_TRY(count_tokens(vocabulary, json_object_get(root, "added_tokens"), &token_count));
@@ -325,6 +341,7 @@ static kazeia_status add_merge_lines(kz_tokenizer_draft *draft, const char *text
         const size_t end = line_end != NULL ? (size_t)(line_end - text) : count;
         size_t length = end - start;
         length -= length > 0 && text[start + length - 1] == '\r' ? 1 : 0;
+        // The first line may be "#version: 0.2"; later lines with '#' are merges of that sign.
         const bool is_comment = start == 0 && length >= sizeof COMMENT - 1 &&
                                 memcmp(text, COMMENT, sizeof COMMENT - 1) == 0;
         if (length > 0 && !is_comment) {
@@ -335,6 +352,7 @@ static kazeia_status add_merge_lines(kz_tokenizer_draft *draft, const char *text
     return KAZEIA_OK;
 }
 
+// vocab.json does not mark its special tokens; "<|...|>" is how GPT-2 and Whisper write them.
 static bool looks_like_control(const char *text, size_t count) {
     return count > 4 && memcmp(text, "<|", 2) == 0 && memcmp(text + count - 2, "|>", 2) == 0;
 }
@@ -356,6 +374,7 @@ static kazeia_status fill_from_vocabulary(kz_tokenizer_draft *draft, const json_
                                           const char *pretokenizer) {
     KZ_TRY(add_vocabulary(draft, vocabulary));
     KZ_TRY(add_merge_lines(draft, merges, merges_bytes));
+    // After the merges: a token that is marked has lost its spelling.
     KZ_TRY(mark_controls(draft, vocabulary));
     return kz_tokenizer_draft_add_named(draft, pretokenizer);
 }

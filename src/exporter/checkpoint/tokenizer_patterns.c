@@ -20,6 +20,8 @@
 #define LLAMA3_PATTERN WORD_PATTERN("\\p{L}", "\\p{L}", "\\p{N}{1,3}")
 #define QWEN35_PATTERN WORD_PATTERN("[\\p{L}\\p{M}]", "\\p{L}\\p{M}", "\\p{N}")
 
+// GGUF names a pre-tokeniser instead of holding its pattern; names and patterns are those of
+// llama.cpp (llama-vocab.cpp) and of the models' own tokenizer.json.
 static const kz_named_pretokenizer PRETOKENIZERS[] = {
     {"gpt-2", 0, {GPT2_PATTERN}},
     {"phi-2", 0, {GPT2_PATTERN}},
@@ -49,6 +51,7 @@ const char *kz_gpt2_pattern(void) {
 }
 
 kazeia_status kz_find_pretokenizer(const char *name, const kz_named_pretokenizer **out_found) {
+    // A longer list would only be cut: it is for a sentence.
     char known[512] = "";
     size_t used = 0;
     for (size_t i = 0; i < PRETOKENIZER_COUNT; i++) {
@@ -78,6 +81,7 @@ static kazeia_status translate_escape(char letter, bool in_class, const char **o
     case 'S':
         *out_text = "[^" SPACE_CLASS "]";
         break;
+    // Unicode's digits in Oniguruma; PCRE2's \d would be ASCII alone without its UCP flag.
     case 'd':
         *out_text = "\\p{Nd}";
         return KAZEIA_OK;
@@ -98,11 +102,13 @@ static kazeia_status translate_escape(char letter, bool in_class, const char **o
 // \p{L} and \x{85} count with their braces.
 static size_t escape_length(const char *at) {
     const bool has_braces = strchr("pPx", at[1]) != NULL && at[2] == '{';
+    // Braces are copied whole: what is in them is a name, not pattern.
     const char *end = has_braces ? strchr(at, '}') : NULL;
     return end != NULL ? (size_t)(end - at) + 1 : 2;
 }
 
 static kazeia_status refuse_construct(const char *at, bool in_class) {
+    // Oniguruma has sets within sets and intersections; PCRE2 would read them as characters.
     const bool is_nested = in_class && (at[0] == '[' || (at[0] == '&' && at[1] == '&'));
     const bool is_greedy_pair = !in_class && at[0] == '}' && at[1] == '+';
     if (is_nested || is_greedy_pair) {
@@ -127,6 +133,7 @@ kazeia_status kz_translate_pattern(const char *pattern, kz_text_buffer *out) {
             continue;
         }
         KZ_TRY(refuse_construct(at, in_class));
+        // An escaped bracket never comes here: escapes are copied above.
         in_class = *at == '[' || (in_class && *at != ']');
         KZ_TRY(kz_text_buffer_append(out, at, 1));
     }

@@ -8,6 +8,7 @@
 #include "exporter/checkpoint/container.h"
 
 // Bytes of a number; 0 for what is no number.
+// Readers of containers have refused types that are not in the table.
 static uint32_t number_bytes(kz_value_type type) {
     static const uint8_t bytes[KZ_VALUE_TYPE_COUNT] = {
         [KZ_VALUE_U8] = 1,  [KZ_VALUE_I8] = 1,  [KZ_VALUE_U16] = 2, [KZ_VALUE_I16] = 2,
@@ -42,6 +43,7 @@ static bool read_integer(kz_value_type type, const uint8_t *bytes, int64_t *out_
     case KZ_VALUE_I64: {
         const uint64_t value = kz_read_u64(bytes);
         *out_value = (int64_t)value;
+        // An unsigned number over the range is no integer here rather than a negative one.
         return type == KZ_VALUE_I64 || value <= INT64_MAX;
     }
     default:
@@ -99,6 +101,7 @@ const char *kz_checkpoint_string(const kz_checkpoint *checkpoint, const char *ke
 
 size_t kz_checkpoint_array_count(const kz_checkpoint *checkpoint, const char *key) {
     const kz_checkpoint_value *value = kz_container_find_value(checkpoint, key);
+    // It fits: each element has a byte in the file at least.
     return value != NULL && value->type == KZ_VALUE_ARRAY ? (size_t)value->count : 0;
 }
 
@@ -132,6 +135,7 @@ bool kz_checkpoint_array_integer(const kz_checkpoint *checkpoint, const char *ke
     }
     const kz_value_type type = value->element_type;
     int64_t integer = 0;
+    // The whole array was found in the file when it was read, so every index below the count is.
     if (number_bytes(type) == 0 ||
         !read_integer(type, value->bytes + index * number_bytes(type), &integer)) {
         return false;

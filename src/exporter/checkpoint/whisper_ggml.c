@@ -13,6 +13,7 @@
 #include "exporter/checkpoint/container.h"
 
 #define MAGIC 0x67676d6cu
+// Real files have 80 or 128 filters of 201 values: these only keep the product small.
 #define MEL_LIMIT 1024
 #define FFT_LIMIT 65536
 
@@ -58,6 +59,7 @@ static kazeia_status read_header(kz_checkpoint *checkpoint, kz_cursor *cursor) {
     KZ_TRY(kz_cursor_take(cursor, 4, "the magic number", &magic));
     for (size_t i = 0; i < HEADER_COUNT; i++) {
         kz_checkpoint_value value = {.key = header_names[i], .type = KZ_VALUE_I32};
+        // Values point into the file: their type says how to read them.
         KZ_TRY(kz_cursor_take(cursor, 4, header_names[i], &value.bytes));
         kz_container_add_value(checkpoint, &value);
     }
@@ -94,6 +96,7 @@ static kazeia_status read_tokens(kz_checkpoint *checkpoint, kz_cursor *cursor) {
                                  .element_type = KZ_VALUE_STRING,
                                  .length_bytes = 4,
                                  .count = count};
+    // It compares the count with the bytes that are left.
     KZ_TRY(kz_container_index_strings(checkpoint, cursor, &value));
     kz_container_add_value(checkpoint, &value);
     return KAZEIA_OK;
@@ -107,9 +110,11 @@ static kazeia_status read_dims(kz_cursor *cursor, kz_checkpoint_tensor *tensor) 
     for (uint32_t i = 0; i < 4; i++) {
         tensor->dims[i] = 1;
     }
+    // Innermost first in the file, outermost first here.
     for (uint32_t i = tensor->rank; i-- > 0;) {
         uint32_t size = 0;
         KZ_TRY(kz_cursor_u32(cursor, "a tensor's dimension", &size));
+        // ggml writes them as i32: over INT32_MAX is a negative number.
         if (size == 0 || size > INT32_MAX) {
             return kz_fail(KAZEIA_BAD_FILE, "a tensor at byte %zu has a dimension of %u",
                            cursor->at, size);
@@ -144,6 +149,7 @@ static kazeia_status read_tensor(kz_cursor *cursor, char *name, kz_checkpoint_te
     KZ_TRY(kz_cursor_u32(cursor, "a tensor's type", &type));
     KZ_TRY(read_dims(cursor, &tensor));
     KZ_TRY(kz_cursor_take(cursor, name_count, "a tensor's name", &text));
+    // Also bounds the copy: a name is at most KZ_CHECKPOINT_NAME_LIMIT bytes.
     KZ_TRY(kz_container_check_name(text, name_count, "a tensor's name"));
     memcpy(name, text, name_count);
     name[name_count] = '\0';
@@ -162,6 +168,7 @@ static kazeia_status count_tensors(kz_cursor cursor, uint64_t *out_count) {
     KZ_TRY(kz_cursor_take(&cursor, 4 + 4 * HEADER_COUNT, "the header", &skipped));
     KZ_TRY(read_mel_filters(&cursor, &filters));
     KZ_TRY(kz_cursor_u32(&cursor, "the token count", &token_count));
+    // Each turn takes 4 bytes at least: a count that lies ends at the end of the file.
     for (uint32_t i = 0; i < token_count; i++) {
         uint32_t length = 0;
         KZ_TRY(kz_cursor_u32(&cursor, "a token's length", &length));
@@ -200,5 +207,6 @@ kazeia_status kz_whisper_ggml_read(kz_checkpoint *checkpoint) {
     KZ_TRY(read_tokens(checkpoint, &cursor));
     KZ_TRY(add_tensors(checkpoint, &cursor));
     checkpoint->architecture = "whisper";
+    // No test for overlaps: tensors follow each other in the file.
     return kz_container_finish(checkpoint);
 }

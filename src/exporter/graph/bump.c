@@ -31,10 +31,12 @@ void kz_bump_clear(kz_bump *bump) {
 static kazeia_status add_chunk(kz_bump *bump, size_t bytes) {
     const size_t capacity = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
     size_t total = 0;
+    // Before the chunk is linked: a failure leaves the bump as it was.
     if (!kz_size_add(capacity, sizeof(kz_bump_chunk), &total)) {
         return kz_fail(KAZEIA_OUT_OF_MEMORY, "export: %zu bytes asked for", bytes);
     }
     kz_bump_chunk *chunk = NULL;
+    // What is left of the chunk before is given up: pieces are small beside a chunk.
     KZ_TRY(kz_alloc(&bump->allocator, 1, total, "export tables", (void **)&chunk));
     chunk->next = bump->chunks;
     bump->chunks = chunk;
@@ -61,6 +63,7 @@ kazeia_status kz_bump_take(kz_bump *bump, size_t count, size_t bytes_each, void 
 kazeia_status kz_bump_format(kz_bump *bump, const char **out_text, const char *format, ...) {
     va_list arguments, measured;
     va_start(arguments, format);
+    // An argument list can be walked once.
     va_copy(measured, arguments);
     const int length = vsnprintf(NULL, 0, format, measured);
     va_end(measured);
@@ -80,6 +83,8 @@ kazeia_status kz_bump_grow(kz_bump *bump, size_t count, size_t bytes_each, size_
     if (count < *capacity) {
         return KAZEIA_OK;
     }
+    // The old array stays in its chunk until all is freed: doubling wastes as much again, and
+    // pointers into it would be stale.
     const size_t larger = *capacity ? *capacity * 2 : 32;
     void *copy = NULL;
     KZ_TRY(kz_bump_take(bump, larger, bytes_each, &copy));

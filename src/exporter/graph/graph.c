@@ -20,6 +20,7 @@ kazeia_status kz_graph_status(const kz_graph *graph) {
     return graph->status;
 }
 
+// The first failure is the cause; what follows from it says less.
 void kz_graph_note(kz_graph *graph, kazeia_status status) {
     if (graph->status == KAZEIA_OK) {
         graph->status = status;
@@ -27,6 +28,7 @@ void kz_graph_note(kz_graph *graph, kazeia_status status) {
 }
 
 const char *kz_graph_name(kz_graph *graph, const char *format, ...) {
+    // Longer names are refused by the format anyway (255 bytes).
     char text[256];
     va_list arguments;
     va_start(arguments, format);
@@ -36,6 +38,7 @@ const char *kz_graph_name(kz_graph *graph, const char *format, ...) {
         kz_graph_note(graph, kz_fail(KAZEIA_BAD_FILE, "export: name '%s...' is too long", text));
         return "";
     }
+    // Never NULL: callers may print the name even after a failure.
     const char *copy = "";
     kz_graph_note(graph, kz_bump_format(&graph->memory, &copy, "%s", text));
     return copy;
@@ -47,6 +50,7 @@ static kz_metadata *add_metadata(kz_graph *graph, const char *key, kz_metadata_t
     if (graph->status != KAZEIA_OK) {
         return NULL;
     }
+    // Growing moves the table, so entries are reached by index until the last is in.
     kz_graph_note(graph, kz_bump_grow(&graph->memory, graph->metadata_count, sizeof(kz_metadata),
                                       &graph->metadata_capacity, (void **)&graph->metadata));
     const char *name = kz_graph_name(graph, "%s", key);
@@ -54,6 +58,7 @@ static kz_metadata *add_metadata(kz_graph *graph, const char *key, kz_metadata_t
         return NULL;
     }
     kz_metadata *entry = &graph->metadata[graph->metadata_count++];
+    // `count` matters to lists only, which set it once their copy is there.
     *entry = (kz_metadata){.key = name, .type = type, .count = 1};
     return entry;
 }
@@ -68,6 +73,7 @@ void kz_graph_set_integer(kz_graph *graph, const char *key, int64_t value) {
 void kz_graph_set_string(kz_graph *graph, const char *key, const char *value) {
     kz_metadata *entry = value ? add_metadata(graph, key, KZ_METADATA_STRING) : NULL;
     if (entry) {
+        // The entry is counted already: whole even if the copy fails.
         entry->string = "";
         kz_graph_note(graph, kz_bump_format(&graph->memory, &entry->string, "%s", value));
     }
@@ -141,6 +147,7 @@ kz_graph_method *kz_graph_add_method(kz_graph *graph, const char *name) {
                                      KZ_GRAPH_METHOD_LIMIT));
         return NULL;
     }
+    // Methods have a fixed array, so pointers to them stay while others are added.
     kz_graph_method *method = &graph->methods[graph->method_count++];
     method->graph = graph;
     method->name = name;
@@ -187,6 +194,7 @@ uint32_t kz_method_input(kz_graph_method *method, const char *name, kz_type type
                                                          .limit = limit,
                                                          .name = name});
     if (value != KZ_NO_VALUE) {
+        // Definitions are our own and have fewer than the arrays hold.
         method->inputs[method->input_count++] = value;
     }
     return value;
@@ -205,6 +213,7 @@ uint32_t kz_method_output(kz_graph_method *method, const char *name, kz_dim rows
     return value;
 }
 
+// A weight or state is one value of a method: checks and passes compare values, not names.
 static uint32_t find_or_add(kz_graph_method *method, kz_value_kind kind, uint32_t index) {
     if (!method || index == KZ_NO_VALUE) {
         return KZ_NO_VALUE;
@@ -254,6 +263,7 @@ uint32_t kz_method_columns_of(const kz_graph_method *method, uint32_t value) {
     if (!method || value >= method->value_count) {
         return 0;
     }
+    // Columns are constants: scale 0, divisor 1, so the offset is the number.
     return (uint32_t)method->values[value].dims[1].offset;
 }
 
@@ -265,6 +275,7 @@ static void describe_tensor(const kz_graph_weight *weight, kz_tensor *tensor) {
                           .layout = weight->is_matrix ? KZ_TILE16 : KZ_ROWS,
                           .rank = weight->rank,
                           .dims = {weight->rows, weight->columns, 1, 1}};
+    // Vectors are [columns] in the file; the graph counts them as one row.
     if (weight->rank == 1) {
         tensor->dims[0] = weight->columns;
         tensor->dims[1] = 1;
@@ -305,6 +316,7 @@ static void describe_method(const kz_graph_method *from, kz_method *to) {
 }
 
 kazeia_status kz_graph_describe(kz_graph *graph, kz_program_description *out_description) {
+    // Its sentence is still the thread's last one: nothing fails after the first.
     KZ_TRY(graph->status);
     kz_program_description description = {.metadata = graph->metadata,
                                           .metadata_count = graph->metadata_count,

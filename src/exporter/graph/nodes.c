@@ -3,6 +3,7 @@
 //   out  an instruction at the end of the method, and the value that it writes
 #include "exporter/graph/graph.h"
 
+// Operands may be KZ_NO_VALUE after a failure: such an instruction is never kept.
 static void add_instruction(kz_graph_method *method, const kz_instruction *instruction) {
     if (!method || method->graph->status != KAZEIA_OK) {
         return;
@@ -16,6 +17,7 @@ static void add_instruction(kz_graph_method *method, const kz_instruction *instr
     }
 }
 
+// 0 after a failure: the graph's status says why, and no shape of it is used.
 static uint32_t weight_rows(const kz_graph_method *method, uint32_t weight) {
     return !method || weight >= method->graph->weight_count
                ? 0
@@ -44,6 +46,7 @@ uint32_t kz_node_embed(kz_graph_method *method, uint32_t tokens, uint32_t table,
 }
 
 uint32_t kz_node_add(kz_graph_method *method, uint32_t a, uint32_t b, uint32_t out) {
+    // `out` may be a or b: ADD works in place (ops.def).
     const uint32_t result = out_or_rows(method, out, a, kz_method_columns_of(method, a));
     add_instruction(method, &(kz_instruction){.op = KZ_OP_ADD, .operands = {a, b, result}});
     return result;
@@ -61,6 +64,7 @@ uint32_t kz_node_rms_norm(kz_graph_method *method, uint32_t x, uint32_t weight, 
 
 void kz_node_head_rms_norm(kz_graph_method *method, uint32_t x, uint32_t weight, uint32_t head_dim,
                            float epsilon, uint32_t out) {
+    // `out` is given: callers lay q and k beside each other.
     add_instruction(method,
                     &(kz_instruction){.op = KZ_OP_HEAD_RMS_NORM,
                                       .operands = {x, kz_method_weight(method, weight), out},
@@ -133,6 +137,7 @@ uint32_t kz_node_attention_full(kz_graph_method *method, uint32_t q, uint32_t k,
 static kz_dim unfolded_rows(kz_graph_method *method, kz_dim rows, uint32_t kernel, uint32_t stride,
                             uint32_t padding) {
     kz_dim windows = kz_dim_constant(0);
+    // Within the limits the sum below fits 32 bits.
     const bool fits =
         kernel >= 1 && kernel <= KZ_KERNEL_LIMIT && padding <= KZ_KERNEL_LIMIT &&
         kz_dim_window(&rows, (int32_t)(2 * padding) - (int32_t)(kernel - 1), stride, &windows);

@@ -77,6 +77,7 @@ typedef struct decoder_layer {
     uint32_t keys, values;
 } decoder_layer;
 
+// Several times the layers of the largest models; a hostile count ends here.
 #define LAYER_LIMIT 512
 #define ROTATION_FACTORS "rope_freqs.weight" // in GGUF, by which frequencies are divided
 
@@ -117,6 +118,7 @@ static kazeia_status refuse_gguf_scaling(const decoder *model) {
 static void read_optional_gguf(decoder *model) {
     const kz_checkpoint *checkpoint = model->checkpoint;
     model->kv_heads = model->heads;
+    // Left as it is when the key is absent: as many kv heads as heads.
     (void)kz_checkpoint_integer(checkpoint, gguf_key(model, "attention.head_count_kv"),
                                 &model->kv_heads);
     model->head_dim = model->hidden / model->heads;
@@ -125,6 +127,7 @@ static void read_optional_gguf(decoder *model) {
     model->rotary = model->head_dim;
     (void)kz_checkpoint_integer(checkpoint, gguf_key(model, "rope.dimension_count"),
                                 &model->rotary);
+    // RoFormer's base, which files leave out when they use it.
     model->theta = 10000.0;
     (void)kz_checkpoint_real(checkpoint, gguf_key(model, "rope.freq_base"), &model->theta);
 }
@@ -138,12 +141,14 @@ static kazeia_status read_gguf_shape(decoder *model) {
     KZ_TRY(require_gguf(model, "attention.head_count", 1024, &model->heads));
     KZ_TRY(require_gguf(model, "context_length", 1 << 24, &model->context));
     read_optional_gguf(model);
+    // Without a default: families differ by a factor of ten, and a wrong one goes unnoticed.
     if (!kz_checkpoint_real(model->checkpoint, epsilon, &model->epsilon)) {
         return kz_fail(KAZEIA_BAD_FILE, "%s: no '%s'", kz_checkpoint_path(model->checkpoint),
                        epsilon);
     }
     model->names = &gguf_names;
     model->is_interleaved = model->traits->is_interleaved_in_gguf;
+    // GGUF has no flag for it: a file without a head means the embedding.
     model->is_tied = !kz_checkpoint_find(model->checkpoint, gguf_names.head);
     return kz_graph_status(model->graph);
 }
@@ -155,6 +160,7 @@ static kazeia_status read_positions(decoder *model, const json_t *config) {
     const json_t *kind = json_object_get(scaling, "rope_type");
     kind = kind ? kind : json_object_get(scaling, "type");
     const char *name = json_is_string(kind) ? json_string_value(kind) : "unnamed";
+    // Scaled positions change every angle, so an unknown kind is refused and not passed over.
     if (json_is_object(scaling) && strcmp(name, "default") != 0) {
         return kz_fail(KAZEIA_UNSUPPORTED,
                        "config.json: rope_scaling '%s' is not supported; supported: none", name);
@@ -166,6 +172,7 @@ static kazeia_status read_positions(decoder *model, const json_t *config) {
 
 // What a model of other arithmetic says of itself.
 static kazeia_status refuse_variants(const json_t *config) {
+    // A bias would also show as a tensor left over; a window leaves no tensor at all.
     static const char *const flags[] = {"attention_bias", "mlp_bias", "use_sliding_window"};
     const char *activation = json_string_value(json_object_get(config, "hidden_act"));
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
@@ -197,6 +204,7 @@ static kazeia_status read_hugging_face_shape(decoder *model) {
     KZ_TRY(kz_config_require(config, file, "num_attention_heads", 1, 1024, &model->heads));
     KZ_TRY(kz_config_require(config, file, "max_position_embeddings", 1, 1 << 24, &model->context));
     model->kv_heads = kz_config_integer(config, "num_key_value_heads", model->heads);
+    // Qwen3's heads are wider than hidden / heads, and say so.
     model->head_dim = kz_config_integer(config, "head_dim", model->hidden / model->heads);
     model->rotary = model->head_dim;
     model->epsilon = kz_config_real(config, "rms_norm_eps", 1e-6);
@@ -206,6 +214,8 @@ static kazeia_status read_hugging_face_shape(decoder *model) {
 }
 
 static kazeia_status check_shape(const decoder *model) {
+    // 2^16 columns for the widest rows: those that are quantised must fit a thread's scratch
+    // (KZ_COLUMN_LIMIT).
     const bool is_sound = model->kv_heads >= 1 && model->kv_heads <= model->heads &&
                           model->heads % model->kv_heads == 0 && model->head_dim >= 2 &&
                           model->head_dim <= 1024 && model->rotary >= 2 && model->rotary % 2 == 0 &&
@@ -233,6 +243,7 @@ static kazeia_status read_shape(decoder *model) {
     const uint64_t dims[] = {0, (uint64_t)model->hidden};
     const kz_checkpoint_tensor *embedding = NULL;
     KZ_TRY(kz_checkpoint_require(model->checkpoint, model->names->embedding, 2, dims, &embedding));
+    // From the table itself: files disagree about the number when it is padded.
     model->vocabulary = (int64_t)embedding->dims[0];
     if (model->vocabulary > 1 << 22) {
         return kz_fail(KAZEIA_BAD_FILE, "%s: a vocabulary of %lld",
@@ -264,6 +275,8 @@ static void add_qkv(decoder *model, uint32_t index, decoder_layer *layer) {
     const char *sources[] = {kz_layer_name(model->graph, model->names->q, index),
                              kz_layer_name(model->graph, model->names->k, index),
                              kz_layer_name(model->graph, model->names->v, index), NULL};
+    // One product of all three reads the activations once. GGUF's mixes of types (v in more bits,
+    // say) cannot be one matrix.
     layer->is_qkv_joined = kz_model_can_join(model->checkpoint, sources, 3);
     if (layer->is_qkv_joined) {
         layer->qkv[0] =
@@ -283,6 +296,7 @@ static void add_qkv(decoder *model, uint32_t index, decoder_layer *layer) {
 static void add_gate_up(decoder *model, uint32_t index, decoder_layer *layer) {
     const char *sources[] = {kz_layer_name(model->graph, model->names->gate, index),
                              kz_layer_name(model->graph, model->names->up, index), NULL};
+    // Beside each other, as GATE reads them.
     layer->is_gate_up_joined = kz_model_can_join(model->checkpoint, sources, 2);
     if (layer->is_gate_up_joined) {
         layer->gate_up[0] =
@@ -298,6 +312,7 @@ static void add_gate_up(decoder *model, uint32_t index, decoder_layer *layer) {
 }
 
 static uint32_t cache(decoder *model, const char *name, uint32_t index) {
+    // As many rows as the longest sequence: forks share what they have in common.
     return kz_graph_add_state(model->graph,
                               &(kz_state){.name = kz_layer_name(model->graph, name, index),
                                           .type = model->options->kv,
@@ -330,6 +345,7 @@ static void add_weights(decoder *model, decoder_layer *layers) {
     const decoder_names *names = model->names;
     model->embedding =
         matrix(model, "embedding", 0, model->vocabulary, model->hidden, names->embedding);
+    // A weight that two methods name is in the file once.
     model->head = model->is_tied
                       ? model->embedding
                       : matrix(model, "head", 0, model->vocabulary, model->hidden, names->head);
@@ -363,6 +379,7 @@ static kazeia_status refuse_leftovers(const decoder *model) {
         for (uint32_t j = 0; j < graph->weights[i].piece_count; j++) {
             const kz_checkpoint_tensor *tensor = graph->weights[i].pieces[j].tensor;
             if (tensor) {
+                // Tensors lie in one array, so the difference is the index.
                 is_used[tensor - first] = true;
             }
         }
@@ -392,11 +409,13 @@ static uint32_t project_qkv(const decoder *model, const decoder_layer *layer, fo
     const uint32_t kv = (uint32_t)(model->kv_heads * model->head_dim);
     kz_linear_options options = KZ_LINEAR_PLAIN;
     if (layer->is_qkv_joined) {
+        // Columns q | k | v, in the order of the joined rows.
         return kz_node_linear(method, normed, layer->qkv[0], &options);
     }
     const uint32_t joined = kz_method_rows(method, kz_method_rows_of(method, normed), q + 2 * kv);
     const uint32_t columns[] = {0, q, q + kv, q + 2 * kv};
     for (uint32_t i = 0; i < 3; i++) {
+        // Three products into one value: what follows does not see the difference.
         options.out = kz_method_view(method, joined, columns[i], columns[i + 1] - columns[i]);
         (void)kz_node_linear(method, normed, layer->qkv[i], &options);
     }
@@ -430,12 +449,14 @@ static void attend(const decoder *model, const decoder_layer *layer, forward *pa
                                              (float)model->epsilon, KZ_NO_VALUE);
     const uint32_t qkv = project_qkv(model, layer, pass, normed);
     const uint32_t qk = norm_heads(model, layer, pass, qkv);
+    // q and k are neighbours and their heads equally wide, so one ROPE turns both.
     const uint32_t rotated = kz_method_view(method, qk, 0, q_columns + kv_columns);
     const uint32_t q = kz_method_view(method, qk, 0, q_columns);
     const uint32_t k = kz_method_view(method, qk, q_columns, kv_columns);
     const uint32_t v = kz_method_view(method, qkv, q_columns + kv_columns, kv_columns);
     kz_node_rope(method, rotated, pass->positions, model->inv_freq, (uint32_t)model->head_dim,
                  (uint32_t)model->rotary, model->is_interleaved);
+    // Keys are kept rotated: a position never changes once it is in the cache.
     kz_node_cache_write(method, k, pass->table, pass->sequences, pass->positions, layer->keys);
     kz_node_cache_write(method, v, pass->table, pass->sequences, pass->positions, layer->values);
     const kz_attention_options attention = {.keys = layer->keys,
@@ -446,6 +467,7 @@ static void attend(const decoder *model, const decoder_layer *layer, forward *pa
                                             .heads = (uint32_t)model->heads,
                                             .scale = 1.0f / sqrtf((float)model->head_dim)};
     const uint32_t attended = kz_node_attention(method, q, &attention);
+    // The residual is added and written in place: x is the same value through all layers.
     const kz_linear_options output = {KZ_NO_VALUE, pass->x, pass->x, KZ_ACTIVATION_NONE};
     (void)kz_node_linear(method, attended, layer->output, &output);
 }
@@ -474,6 +496,7 @@ static void mix(const decoder *model, const decoder_layer *layer, forward *pass)
 static void add_forward(const decoder *model, const decoder_layer *layers, const char *name,
                         uint32_t token_limit) {
     kz_graph_method *method = kz_graph_add_method(model->graph, name);
+    // Row numbers go up to the context, the length of every cache.
     const kz_language_inputs inputs =
         kz_language_add_inputs(method, token_limit, (uint32_t)model->vocabulary,
                                (uint32_t)model->context, (uint32_t)model->context);
@@ -489,6 +512,7 @@ static void add_forward(const decoder *model, const decoder_layer *layers, const
         attend(model, &layers[i], &pass);
         mix(model, &layers[i], &pass);
     }
+    // Into the output itself: rows of hidden states are what all callers ask for.
     (void)kz_node_rms_norm(method, pass.x, model->final_norm, (float)model->epsilon, hidden);
 }
 
@@ -512,6 +536,7 @@ kazeia_status kz_decoder_build(const kz_decoder_traits *traits, kz_checkpoint *c
     decoder model = {
         .traits = traits, .checkpoint = checkpoint, .options = options, .graph = graph};
     KZ_TRY(read_shape(&model));
+    // From here on `context` is the program's, no longer the model's.
     KZ_TRY(kz_language_choose_context(options->context, model.context, &model.context));
     decoder_layer *layers = NULL;
     KZ_TRY(kz_bump_take(&graph->memory, (size_t)model.layers, sizeof *layers, (void **)&layers));
@@ -522,6 +547,7 @@ kazeia_status kz_decoder_build(const kz_decoder_traits *traits, kz_checkpoint *c
     KZ_TRY(kz_language_add_text(checkpoint, graph, (uint32_t)model.vocabulary));
     add_weights(&model, layers);
     KZ_TRY(kz_graph_status(graph));
+    // Once all weights are named and before any is read: a refusal takes no time.
     KZ_TRY(refuse_leftovers(&model));
     add_methods(&model, layers);
     return kz_graph_status(graph);

@@ -8,6 +8,7 @@
 
 #include "exporter/models/language.h"
 
+// Front matter stands at the very beginning: the rest of a card is not looked at.
 #define CARD_BYTES 16384
 #define WORDS_BYTES 160
 
@@ -33,6 +34,7 @@ static bool take_last_part(const char *path, bool has_ending, char out[WORDS_BYT
     while (begin > 0 && path[begin - 1] != '/') {
         begin--;
     }
+    // A dot in front hides a file and begins no ending.
     for (size_t i = end; has_ending && i > begin + 1; i--) {
         if (path[i - 1] == '.') {
             end = i - 1;
@@ -52,6 +54,7 @@ static kazeia_status find_repository(kz_checkpoint *checkpoint, const char **out
     const json_t *config = NULL;
     KZ_TRY(kz_checkpoint_json(checkpoint, "config.json", &config));
     const char *name = json_string_value(json_object_get(config, "_name_or_path"));
+    // transformers writes the path it loaded from, which may name somebody's machine.
     const bool is_repository = name && *name && *name != '.' && *name != '/' && *name != '~' &&
                                !strchr(name, '\\') && strlen(name) < WORDS_BYTES;
     *out_name = is_repository ? name : NULL;
@@ -67,6 +70,8 @@ static kazeia_status add_name(kz_checkpoint *checkpoint, kz_graph *graph) {
     }
     if (!name) {
         const kz_checkpoint_kind kind = kz_checkpoint_kind_of(checkpoint);
+        // Of these the file is named after the model; of the others, whose file is called model.bin
+        // or so, the folder.
         const bool is_one_file = kind == KZ_CHECKPOINT_GGUF || kind == KZ_CHECKPOINT_WHISPER_GGML;
         const char *path =
             is_one_file ? kz_checkpoint_path(checkpoint) : kz_checkpoint_folder(checkpoint);
@@ -89,6 +94,7 @@ static bool find_licence(const char *text, size_t count, char out[WORDS_BYTES]) 
     for (;;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         line = newline ? newline + 1 : end;
+        // 8 bytes at least, so that both comparisons stay inside; "license:" alone has as many.
         if (end - line < 8 || memcmp(line, "---", 3) == 0) {
             return false;
         }
@@ -99,6 +105,7 @@ static bool find_licence(const char *text, size_t count, char out[WORDS_BYTES]) 
     char words[WORDS_BYTES];
     size_t used = 0;
     for (line += sizeof key - 1; line < end && *line != '\n' && used + 1 < sizeof words; line++) {
+        // The words reach terminals and web pages: plain characters only.
         if (*line > ' ' && *line < 127 && *line != '"' && *line != '\'') {
             words[used++] = *line;
         }
@@ -116,6 +123,7 @@ static kazeia_status add_licence(kz_checkpoint *checkpoint, kz_graph *graph) {
     if (!licence) {
         KZ_TRY(kz_checkpoint_map_file(checkpoint, "README.md", &card));
         licence = find_licence((const char *)card.bytes, card.size, text) ? text : NULL;
+        // The words were copied: nothing points into the card any more.
         kz_file_map_close(&card);
     }
     kz_graph_set_string(graph, "general.license", licence);

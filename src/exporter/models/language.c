@@ -22,12 +22,16 @@ kz_language_inputs kz_language_add_inputs(kz_graph_method *method, uint32_t toke
     inputs.positions = kz_method_input(method, "positions", KZ_I32, context, 1, tokens, one);
     inputs.sequences =
         kz_method_input(method, "sequences", KZ_I32, KZ_LANGUAGE_SEQUENCES, 1, tokens, one);
+    // Entries are below `rows`, which is also what the caches have: the format's checks compare the
+    // two.
     inputs.row_table =
         kz_method_input(method, "row_table", KZ_I32, rows, 2, sequences, kz_dim_constant(context));
     return inputs;
 }
 
 void kz_language_add_logits(kz_graph *graph, uint32_t head, uint32_t hidden, uint32_t vocabulary) {
+    // A method of its own, so that only chosen rows meet the vocabulary: a prefill's would be
+    // hundreds of megabytes.
     kz_graph_method *method = kz_graph_add_method(graph, "logits");
     const kz_dim rows = kz_method_symbol(method, "rows", KZ_LANGUAGE_LOGITS_ROWS);
     const uint32_t x =
@@ -48,6 +52,8 @@ void kz_language_add_metadata(kz_graph *graph, const kz_language_metadata *metad
 
 kazeia_status kz_model_check_cache(const kz_checkpoint *checkpoint, kz_type type,
                                    int64_t head_dim) {
+    // A head of i8 is a scale and its integers: whole words keep the next scale aligned
+    // (check_tables.c).
     if (type != KZ_I8 || head_dim % 4 == 0) {
         return KAZEIA_OK;
     }
@@ -63,6 +69,8 @@ kazeia_status kz_language_choose_context(uint32_t wished, int64_t model_context,
         return kz_fail(KAZEIA_BAD_ARGUMENT, "context: %u asked for, the model has %lld positions",
                        wished, (long long)model_context);
     }
+    // Caches are as long as the context: a model's own 40,960 positions would take gigabytes that
+    // few chats use.
     const int64_t otherwise =
         model_context < KZ_LANGUAGE_DEFAULT_CONTEXT ? model_context : KZ_LANGUAGE_DEFAULT_CONTEXT;
     *out_context = wished ? (int64_t)wished : otherwise;
@@ -125,11 +133,13 @@ kazeia_status kz_model_add_tokenizer(kz_checkpoint *checkpoint, kz_graph *graph,
     uint8_t *section = NULL;
     size_t count = 0;
     kazeia_status status = kz_tokenizer_draft_build(draft, &section, &count);
+    // The section is complete in itself.
     kz_tokenizer_draft_destroy(draft);
     if (status == KAZEIA_OK) {
         status = keep_section(graph, section, count);
         kz_free_aligned(allocator, section);
     }
+    // Fewer tokens than rows are common: embeddings are padded to round numbers.
     if (status == KAZEIA_OK && token_count > vocabulary) {
         status = kz_fail(KAZEIA_BAD_FILE, "%s: the tokenizer has %u tokens, the embedding %u rows",
                          kz_checkpoint_path(checkpoint), token_count, vocabulary);
@@ -151,11 +161,13 @@ static void add_stop(stop_list *list, int64_t token) {
             return;
         }
     }
+    // Ids that the model cannot produce are no stop tokens.
     if (token >= 0 && token < list->vocabulary && list->count < STOP_TOKEN_LIMIT) {
         list->tokens[list->count++] = token;
     }
 }
 
+// End of sequence, of turn, of message: whichever a family has.
 static void add_gguf_stops(const kz_checkpoint *checkpoint, stop_list *list) {
     static const char *const keys[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
                                        "tokenizer.ggml.eom_token_id"};
@@ -171,6 +183,7 @@ static kazeia_status add_json_stops(kz_checkpoint *checkpoint, const char *file,
     const json_t *root = NULL;
     KZ_TRY(kz_checkpoint_json(checkpoint, file, &root));
     const json_t *ids = json_object_get(root, "eos_token_id");
+    // One id or a list of them, depending on the model.
     if (json_is_integer(ids)) {
         add_stop(list, (int64_t)json_integer_value(ids));
     }
@@ -197,6 +210,7 @@ static kazeia_status add_known_stops(const kz_graph *graph, stop_list *list) {
         const size_t length = strlen(known[i]);
         const uint32_t token =
             kz_tokenizer_view_match_special(&view, (const uint8_t *)known[i], length, true);
+        // Only whole and only as a control token: "</s>" may be plain text in another vocabulary.
         if (token != KZ_NO_TOKEN && kz_tokenizer_view_token(&view, token).count == length &&
             kz_tokenizer_view_kind(&view, token) == KZ_TOKEN_CONTROL) {
             add_stop(list, token);
@@ -208,6 +222,8 @@ static kazeia_status add_known_stops(const kz_graph *graph, stop_list *list) {
 static kazeia_status add_stops(kz_checkpoint *checkpoint, kz_graph *graph, uint32_t vocabulary) {
     stop_list list = {.vocabulary = vocabulary};
     add_gguf_stops(checkpoint, &list);
+    // Both: chat models often name the end of a turn in the first and the end of a text in the
+    // second.
     KZ_TRY(add_json_stops(checkpoint, "generation_config.json", &list));
     KZ_TRY(add_json_stops(checkpoint, "config.json", &list));
     KZ_TRY(add_known_stops(graph, &list));
@@ -232,6 +248,7 @@ static kazeia_status find_template(kz_checkpoint *checkpoint, const char **out_t
 kazeia_status kz_language_add_text(kz_checkpoint *checkpoint, kz_graph *graph,
                                    uint32_t vocabulary) {
     KZ_TRY(kz_model_add_general(checkpoint, graph));
+    // Before the stop tokens, which are looked up in it.
     KZ_TRY(kz_model_add_tokenizer(checkpoint, graph, vocabulary, 0));
     KZ_TRY(add_stops(checkpoint, graph, vocabulary));
     const char *text = NULL;

@@ -17,6 +17,7 @@ kazeia_status kz_model_find(const kz_checkpoint *checkpoint, const kz_model **ou
         }
         const int wrote = snprintf(supported + used, sizeof supported - used, "%s%s", i ? ", " : "",
                                    models[i]->name);
+        // A name that does not fit is left out whole.
         used += wrote > 0 && used + (size_t)wrote < sizeof supported ? (size_t)wrote : 0;
     }
     return kz_fail(

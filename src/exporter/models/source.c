@@ -7,6 +7,8 @@
 #include "exporter/models/model.h"
 
 const char *kz_layer_name(kz_graph *graph, const char *pattern, uint32_t layer) {
+    // Patterns without a mark are names already: one table serves tensors of layers and of the
+    // whole.
     const char *mark = strchr(pattern, '#');
     if (!mark) {
         return pattern;
@@ -14,6 +16,8 @@ const char *kz_layer_name(kz_graph *graph, const char *pattern, uint32_t layer) 
     return kz_graph_name(graph, "%.*s%u%s", (int)(mark - pattern), pattern, layer, mark + 1);
 }
 
+// NULL after any failure, also an earlier one: callers add their weight all the same, and the
+// graph's status tells.
 static const kz_checkpoint_tensor *require(kz_graph *graph, const kz_checkpoint *checkpoint,
                                            const char *name, uint32_t rank, const uint64_t *dims) {
     const kz_checkpoint_tensor *tensor = NULL;
@@ -42,6 +46,8 @@ uint32_t kz_model_matrix(kz_graph *graph, const kz_checkpoint *checkpoint, const
     kz_graph_weight weight = {
         .name = name, .is_matrix = true, .rank = 2, .rows = rows, .columns = columns};
     for (uint32_t i = 0; i < KZ_PIECE_LIMIT && sources[i]; i++) {
+        // Any number of rows: how the sum of them must come out is checked once all pieces are
+        // known.
         const uint64_t dims[] = {0, columns};
         const kz_checkpoint_tensor *tensor = require(graph, checkpoint, sources[i], 2, dims);
         if (tensor) {
@@ -56,8 +62,9 @@ uint32_t kz_model_matrix(kz_graph *graph, const kz_checkpoint *checkpoint, const
 uint32_t kz_model_convolution(kz_graph *graph, const kz_checkpoint *checkpoint, const char *name,
                               uint64_t rows, uint64_t channels, uint32_t kernel,
                               const char *source) {
-    const uint64_t dims[] = {rows, channels, kernel};
+    const uint64_t dims[] = {rows, channels, kernel}; // [out channels][in channels][kernel]
     const kz_checkpoint_tensor *tensor = require(graph, checkpoint, source, 3, dims);
+    // UNFOLD copies x row by row: the packer turns each kernel's row round to match.
     return kz_graph_add_weight(graph,
                                &(kz_graph_weight){.name = name,
                                                   .is_matrix = true,
@@ -95,6 +102,7 @@ static kz_weight_piece vector_piece(kz_graph *graph, const kz_checkpoint *checkp
     if (!source) {
         return piece;
     }
+    // Of any rank: containers keep biases as [n] or [n][1].
     piece.tensor = require(graph, checkpoint, source, 0, NULL);
     if (piece.tensor) {
         const uint64_t elements =
@@ -117,6 +125,7 @@ uint32_t kz_model_joined_vector(kz_graph *graph, const kz_checkpoint *checkpoint
                               .columns = part_count * source_count,
                               .piece_count = source_count};
     for (uint32_t i = 0; i < source_count; i++) {
+        // Callers give KZ_PIECE_LIMIT sources at most.
         weight.pieces[i] = vector_piece(graph, checkpoint, sources[i], part_count);
     }
     return kz_graph_add_weight(graph, &weight);
@@ -142,6 +151,7 @@ static void read_factors(kz_graph *graph, const kz_checkpoint_tensor *factors, u
 
 uint32_t kz_model_inverse_frequencies(kz_graph *graph, const char *name, double theta,
                                       uint32_t rotary, const kz_checkpoint_tensor *factors) {
+    // One array for both: the frequencies, and behind them the factors that they are divided by.
     float *values = NULL;
     const uint32_t half = rotary / 2;
     if (kz_graph_status(graph) == KAZEIA_OK) {
@@ -160,6 +170,7 @@ uint32_t kz_model_inverse_frequencies(kz_graph *graph, const char *name, double 
     }
     for (uint32_t i = 0; i < half; i++) {
         const double factor = factors ? (double)divisors[i] : 1.0;
+        // In double and rounded once: within a unit in the last place of the references' float32.
         values[i] = (float)(pow(theta, -2.0 * i / rotary) / factor);
     }
     return kz_graph_add_weight(
@@ -176,6 +187,7 @@ bool kz_model_can_join(const kz_checkpoint *checkpoint, const char *const *sourc
     const kz_checkpoint_tensor *first = kz_checkpoint_find(checkpoint, sources[0]);
     for (uint32_t i = 1; first && i < source_count; i++) {
         const kz_checkpoint_tensor *tensor = kz_checkpoint_find(checkpoint, sources[i]);
+        // A matrix has one type; a missing tensor gets its sentence where it is read alone.
         if (!tensor || tensor->type != first->type) {
             return false;
         }
@@ -185,6 +197,7 @@ bool kz_model_can_join(const kz_checkpoint *checkpoint, const char *const *sourc
 
 int64_t kz_config_integer(const json_t *object, const char *key, int64_t otherwise) {
     const json_t *member = json_object_get(object, key);
+    // A null, as some files write for "not set", counts as absent.
     return json_is_integer(member) ? (int64_t)json_integer_value(member) : otherwise;
 }
 

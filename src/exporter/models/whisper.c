@@ -12,7 +12,9 @@
 
 #define EPSILON 1e-5f
 #define SELF_ROW_FACTOR 2 // cache rows for beams, in sequences' full length
-#define SLOT_LIMIT 4      // heard windows that a call may name
+// The window that is being heard, and others that sequences of one call may see instead (silence
+// for the commands' score).
+#define SLOT_LIMIT 4 // heard windows that a call may name
 
 typedef struct whisper_attention {
     uint32_t norm_gamma, norm_beta;
@@ -40,6 +42,7 @@ typedef struct whisper {
 
 // --- Weights ------------------------------------------------------------------------------------
 
+// Names of tensors are made of a layer's stem and the container's ending.
 static const char *source(whisper *model, const char *stem, uint32_t layer, const char *ending) {
     return kz_graph_name(model->graph, "%s%s", kz_layer_name(model->graph, stem, layer), ending);
 }
@@ -67,6 +70,7 @@ static void add_self_projection(whisper *model, const kz_whisper_attention_names
     const int64_t hidden = model->shape.hidden;
     const char *name = name_in(model, half, layer, "attention.qkv");
     const char *bias_name = name_in(model, half, layer, "attention.qkv.bias");
+    // CTranslate2 stores the three as one, in this very order.
     if (!names->k) {
         attention->q = linear(model, name, names->q, layer, 3 * hidden, hidden);
         attention->q_bias =
@@ -78,6 +82,7 @@ static void add_self_projection(whisper *model, const kz_whisper_attention_names
                              source(model, names->v, layer, model->names->weight)};
     const char *biases[] = {source(model, names->q, layer, model->names->bias), NULL,
                             source(model, names->v, layer, model->names->bias)};
+    // KZ_PIECE_LIMIT ends the list of three sources.
     attention->q = kz_model_matrix(model->graph, model->checkpoint, name, 3 * (uint64_t)hidden,
                                    (uint64_t)hidden, weights);
     attention->q_bias = kz_model_joined_vector(model->graph, model->checkpoint, bias_name,
@@ -93,6 +98,7 @@ static void add_cross_projection(whisper *model, const kz_whisper_attention_name
                                model->names->bias, hidden);
     const char *name = name_in(model, half, layer, "cross.kv");
     const char *bias_name = name_in(model, half, layer, "cross.kv.bias");
+    // CTranslate2 stores keys and values as one.
     if (!names->v) {
         attention->kv = linear(model, name, names->k, layer, 2 * hidden, hidden);
         attention->kv_bias =
@@ -148,6 +154,7 @@ static void add_mlp(whisper *model, const char *half, uint32_t layer, int64_t ml
 }
 
 static uint32_t state(whisper *model, const char *stem, uint32_t layer, int64_t rows) {
+    // All states are the decoder's; the encoder keeps nothing between calls.
     const int64_t heads = model->shape.decoder_heads;
     return kz_graph_add_state(model->graph,
                               &(kz_state){.name = kz_graph_name(model->graph, "%s.%u", stem, layer),
@@ -170,6 +177,8 @@ static void add_encoder_weights(whisper *model) {
                                         hidden, 3, source(model, names->conv2, 0, names->weight));
     model->conv2_bias =
         vector(model, "encoder.conv2.bias", names->conv2, 0, names->bias, shape->hidden);
+    // Added row by row, so a table in rows; the decoder's are looked up by position, as an
+    // embedding is.
     model->encoder_positions =
         kz_model_table(model->graph, model->checkpoint, "encoder.positions",
                        (uint64_t)shape->positions, hidden, names->encoder_positions);
@@ -205,6 +214,7 @@ static void add_decoder_weights(whisper *model) {
                 names->decoder_down, block);
         block->keys = state(model, "key", i, SELF_ROW_FACTOR * shape->text_context);
         block->values = state(model, "value", i, SELF_ROW_FACTOR * shape->text_context);
+        // The rows of one window, to which slots are mapped by the cross table.
         block->cross_keys = state(model, "cross_key", i, shape->positions);
         block->cross_values = state(model, "cross_value", i, shape->positions);
     }
@@ -256,6 +266,8 @@ typedef struct cross_inputs {
     uint32_t table, sequences, positions;
 } cross_inputs;
 
+// When encoding, the positions are where the rows go; when decoding, the last row that each token
+// sees.
 static cross_inputs add_cross_inputs(const whisper *model, kz_graph_method *method, kz_dim slots,
                                      kz_dim rows, const char *positions_name) {
     const uint32_t positions = (uint32_t)model->shape.positions;
@@ -287,10 +299,12 @@ static void add_encode(const whisper *model) {
     const kz_dim frames = kz_method_symbol(method, "frames", (uint32_t)shape->frames);
     const kz_dim slots = kz_method_symbol(method, "slots", SLOT_LIMIT);
     kz_dim half = frames;
+    // conv2 steps over two frames: ceil(frames / 2) rows.
     half.divisor = 2;
     const uint32_t mel = kz_method_input(method, "mel", KZ_F32, 0, 2, frames,
                                          kz_dim_constant((uint32_t)shape->mels));
     const cross_inputs inputs = add_cross_inputs(model, method, slots, half, "cross_positions");
+    // A convolution is UNFOLD and a product: kernels of 3 with padding 1, the second with stride 2.
     const uint32_t wide = biased(method, kz_node_unfold(method, mel, 3, 1, 1), model->conv1,
                                  model->conv1_bias, KZ_ACTIVATION_GELU);
     const uint32_t x = biased(method, kz_node_unfold(method, wide, 3, 2, 1), model->conv2,
@@ -331,6 +345,7 @@ static void decode_block(const whisper *model, kz_graph_method *method, const wh
                                                      block->cross.norm_beta, EPSILON, KZ_NO_VALUE);
     const uint32_t q =
         biased(method, cross_normed, block->cross.q, block->cross.q_bias, KZ_ACTIVATION_NONE);
+    // Heads and scale are those of self attention.
     options.keys = block->cross_keys;
     options.values = block->cross_values;
     options.table = cross->table;
@@ -353,6 +368,7 @@ static void add_decode(const whisper *model, const char *name, uint32_t token_li
     const uint32_t hidden =
         kz_method_output(method, "hidden", self.token_count, (uint32_t)shape->hidden);
     const uint32_t x = kz_node_embed(method, self.tokens, model->embedding, 1.0f);
+    // By the positions that the cache uses too: one input for both.
     const uint32_t places = kz_node_embed(method, self.positions, model->decoder_positions, 1.0f);
     (void)kz_node_add(method, x, places, x);
     for (int64_t i = 0; i < shape->decoder_layers; i++) {
@@ -373,6 +389,7 @@ static void add_metadata(kz_graph *graph, const kz_whisper_shape *shape,
         {"model.vocabulary", shape->vocabulary},
         {"model.context", shape->text_context},
         {"model.sequences", KZ_LANGUAGE_SEQUENCES},
+        // What Whisper was trained on; no checkpoint states it.
         {"listen.sample_rate_hz", 16000},
         {"listen.mels", shape->mels},
         {"listen.frames", shape->frames},
@@ -430,8 +447,11 @@ static kazeia_status build(kz_checkpoint *checkpoint, const kz_model_options *op
                                   KZ_TOKENIZER_SPECIAL_IN_TEXT));
     add_encoder_weights(&model);
     add_decoder_weights(&model);
+    // Its input is the spectrogram itself: quantising there costs accuracy, and the matrix is
+    // small.
     kz_model_mark_precise(graph, model.conv1);
     add_encode(&model);
+    // A whole prompt (language, task, what was heard before) in one call.
     add_decode(&model, "decode_prefill", (uint32_t)model.shape.text_context);
     add_decode(&model, "decode_step", KZ_LANGUAGE_STEP_TOKENS);
     kz_language_add_logits(graph, model.embedding, (uint32_t)model.shape.hidden,

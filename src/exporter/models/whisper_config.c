@@ -8,6 +8,7 @@
 #include "exporter/models/whisper.h"
 
 #define LAYER_LIMIT 64
+// 30 s in steps of 10 ms: positions were trained for exactly that.
 #define MEL_FRAMES 3000
 
 // ISO codes in the order of Whisper's language tokens (OpenAI's tokenizer.py); the last one came
@@ -40,6 +41,7 @@ static kazeia_status tensor_dims(const kz_checkpoint *checkpoint, const char *na
 static int64_t count_layers(const kz_checkpoint *checkpoint, kz_graph *graph, const char *pattern,
                             const char *ending) {
     int64_t count = 0;
+    // One more than allowed may be counted: the shape is then refused.
     while (count <= LAYER_LIMIT) {
         char name[128];
         (void)snprintf(name, sizeof name, "%s%s", kz_layer_name(graph, pattern, (uint32_t)count),
@@ -90,6 +92,7 @@ static kazeia_status read_scalar(const kz_checkpoint *checkpoint, const char *na
     if (!tensor || tensor->byte_count < 1 || tensor->byte_count > 8) {
         return kz_fail(KAZEIA_BAD_FILE, "%s: no scalar '%s'", kz_checkpoint_path(checkpoint), name);
     }
+    // Little-endian, of whatever width the converter chose.
     for (size_t i = (size_t)tensor->byte_count; i-- > 0;) {
         value = value << 8 | tensor->bytes[i];
     }
@@ -121,6 +124,7 @@ static kazeia_status read_heads(kz_checkpoint *checkpoint, kz_whisper_shape *sha
         KZ_TRY(read_scalar(checkpoint, "encoder/num_heads", &shape->encoder_heads));
         return read_scalar(checkpoint, "decoder/num_heads", &shape->decoder_heads);
     case KZ_CHECKPOINT_WHISPER_GGML:
+        // A header always has them; 0 is refused with the shape.
         (void)kz_checkpoint_integer(checkpoint, "n_audio_head", &shape->encoder_heads);
         (void)kz_checkpoint_integer(checkpoint, "n_text_head", &shape->decoder_heads);
         return KAZEIA_OK;
@@ -138,6 +142,8 @@ kazeia_status kz_whisper_read_shape(kz_checkpoint *checkpoint, kz_graph *graph,
     kz_whisper_shape shape = {0};
     KZ_TRY(read_tensor_shape(checkpoint, graph, &shape));
     KZ_TRY(read_heads(checkpoint, &shape));
+    // Products of any two of these stay far below 2^63; 80 and 128 mels are what the front end
+    // makes.
     const bool is_sound =
         is_between(shape.hidden, 8, 16384) && (shape.mels == 80 || shape.mels == 128) &&
         shape.frames == MEL_FRAMES && is_between(shape.encoder_layers, 1, LAYER_LIMIT) &&
@@ -165,6 +171,7 @@ kazeia_status kz_whisper_read_shape(kz_checkpoint *checkpoint, kz_graph *graph,
 
 static void add_language(kz_graph *graph, kz_whisper_tokens *tokens, const char *code,
                          int64_t token) {
+    // More than Whisper has: the rest of a hostile list is dropped.
     if (tokens->language_count < KZ_WHISPER_LANGUAGE_LIMIT) {
         tokens->languages[tokens->language_count] = kz_graph_name(graph, "%s", code);
         tokens->language_tokens[tokens->language_count++] = token;
@@ -182,6 +189,7 @@ static size_t copy_ids(const json_t *ids, int64_t *out_ids, size_t capacity) {
     return count;
 }
 
+// The order of OpenAI's tokenizer.py: ... nospeech, notimestamps, then 1501 timestamps.
 static void set_from_no_timestamps(kz_whisper_tokens *tokens, int64_t no_timestamps) {
     tokens->no_timestamps = no_timestamps;
     tokens->no_speech = no_timestamps - 1;
@@ -209,6 +217,7 @@ static kazeia_status read_generation_config(kz_checkpoint *checkpoint, kz_graph 
     for (place = json_object_iter(ids); place; place = json_object_iter_next(ids, place)) {
         char code[16];
         const json_t *id = json_object_iter_value(place);
+        // "<|fr|>": 15 characters and a NUL fill the array.
         if (sscanf(json_object_iter_key(place), "<|%15[^|]|>", code) == 1 && json_is_integer(id)) {
             add_language(graph, tokens, code, (int64_t)json_integer_value(id));
         }
@@ -233,6 +242,7 @@ static kazeia_status find_added_token(const json_t *added, const char *text, int
     return kz_fail(KAZEIA_BAD_FILE, "tokenizer.json: no added token '%s'", text);
 }
 
+// CTranslate2's config.json has the ids, tokenizer.json their texts.
 static void add_language_by_id(kz_graph *graph, const json_t *added, int64_t id,
                                kz_whisper_tokens *tokens) {
     size_t index = 0;
@@ -280,6 +290,8 @@ static kazeia_status read_ctranslate2_tokens(kz_checkpoint *checkpoint, kz_graph
 // whisper.cpp writes no special tokens: their numbers follow from the vocabulary's size.
 static kazeia_status number_ggml_tokens(const kz_checkpoint *checkpoint, kz_graph *graph,
                                         const kz_whisper_shape *shape, kz_whisper_tokens *tokens) {
+    // 50,257 tokens of text, 2 + 6 others and 1501 timestamps: what is left are languages, 99 or
+    // 100 of them.
     const int64_t language_count = shape->vocabulary - 51766;
     if (!is_between(language_count, 99, (int64_t)LANGUAGE_COUNT)) {
         return kz_fail(KAZEIA_UNSUPPORTED,
@@ -291,6 +303,7 @@ static kazeia_status number_ggml_tokens(const kz_checkpoint *checkpoint, kz_grap
     for (int64_t i = 0; i < language_count; i++) {
         add_language(graph, tokens, languages[i], tokens->start + 1 + i);
     }
+    // Then transcribe, startoflm, startofprev, nospeech, notimestamps.
     const int64_t translate = tokens->start + 1 + language_count;
     tokens->transcribe = translate + 1;
     set_from_no_timestamps(tokens, translate + 5);
@@ -305,6 +318,7 @@ static kazeia_status check_id(const kz_whisper_shape *shape, const char *what, i
     return KAZEIA_OK;
 }
 
+// The runtime indexes logits by these ids without another look.
 static kazeia_status check_tokens(const kz_whisper_shape *shape, const kz_whisper_tokens *tokens) {
     KZ_TRY(check_id(shape, "start", tokens->start));
     KZ_TRY(check_id(shape, "end", tokens->end));

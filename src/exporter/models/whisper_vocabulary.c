@@ -6,7 +6,9 @@
 
 #include "exporter/models/whisper.h"
 
+// Whisper's multilingual byte BPE: 256 bytes and 50,001 merges.
 #define ORDINARY_TOKENS 50257
+// Far longer than any real token; a longer one is kept without a merge.
 #define TOKEN_BYTES_LIMIT 1024
 #define NO_RANK UINT32_MAX
 
@@ -31,6 +33,8 @@ static bool token_text(const kz_checkpoint *checkpoint, size_t token, const char
     return kz_checkpoint_array_string(checkpoint, "tokens", token, out_bytes, out_count);
 }
 
+// A token's number is its rank: merges were learnt in that order. The table is a fifth full, so a
+// search ends.
 static uint32_t find_rank(const rank_table *table, const char *bytes, size_t count) {
     for (uint32_t slot = hash_bytes(bytes, count) & table->mask; table->slots[slot];
          slot = (slot + 1) & table->mask) {
@@ -53,6 +57,7 @@ static kazeia_status fill_table(const kz_checkpoint *checkpoint, const kazeia_al
                        kz_checkpoint_path(checkpoint), token_count, ORDINARY_TOKENS);
     }
     table->checkpoint = checkpoint;
+    // 2^18 slots for 50,257 keys: short probes, and always a free one.
     table->mask = (1u << 18) - 1;
     KZ_TRY(kz_alloc(allocator, (size_t)table->mask + 1, sizeof *table->slots, "rank table",
                     (void **)&table->slots));
@@ -84,6 +89,7 @@ static kazeia_status fill_table(const kz_checkpoint *checkpoint, const kazeia_al
 
 // Where the two halves of `text` meet, when it is put together by the merges below `rank`; 0 when
 // they do not lead to two halves.
+// tiktoken's way from ranks to merges: the last merge of a token is what its own rank stands for.
 static size_t find_last_merge(const rank_table *table, const char *text, size_t count,
                               uint32_t rank) {
     size_t borders[TOKEN_BYTES_LIMIT + 1]; // starts of the parts, and the end
@@ -97,6 +103,7 @@ static size_t find_last_merge(const rank_table *table, const char *text, size_t 
         for (size_t i = 0; i + 1 < part_count; i++) {
             const uint32_t merged =
                 find_rank(table, text + borders[i], borders[i + 2] - borders[i]);
+            // Strictly: of equal merges the leftmost one comes first, as in byte BPE.
             if (merged < best) {
                 best = merged;
                 best_part = i;
@@ -131,6 +138,7 @@ static kazeia_status add_merges(const rank_table *table, kz_tokenizer_draft *dra
         if (count < 2 || count > TOKEN_BYTES_LIMIT) {
             continue;
         }
+        // In order of rank, so that merges get the priorities they were learnt with.
         const size_t border = find_last_merge(table, text, count, token);
         if (border) {
             KZ_TRY(
@@ -163,6 +171,7 @@ static kazeia_status add_specials(kz_tokenizer_draft *draft, size_t vocabulary) 
         KZ_TRY(add_control(draft, id++, after_languages[i]));
     }
     for (size_t i = 0; id < vocabulary; i++) {
+        // Steps of 20 ms, 50 a second: <|0.00|> to <|30.00|>.
         (void)snprintf(text, sizeof text, "<|%zu.%02zu|>", i / 50, i % 50 * 2);
         KZ_TRY(add_control(draft, id++, text));
     }
@@ -173,6 +182,7 @@ static kazeia_status fill_draft(const rank_table *table, size_t vocabulary,
                                 kz_tokenizer_draft *draft) {
     KZ_TRY(add_tokens(table, draft));
     KZ_TRY(add_specials(draft, vocabulary));
+    // Last: the first merge indexes all tokens.
     KZ_TRY(add_merges(table, draft));
     return kz_tokenizer_draft_add_named(draft, "gpt-2");
 }
@@ -223,6 +233,7 @@ static void suppress(kz_whisper_tokens *tokens, uint32_t token) {
         return;
     }
     size_t place = 0;
+    // Sorted and without repetitions, as the other containers list them.
     while (place < tokens->suppress_count && tokens->suppress[place] < token) {
         place++;
     }
@@ -273,6 +284,7 @@ static void suppress_all(const rank_table *table, kz_whisper_tokens *tokens) {
         suppress(tokens, (uint32_t)id);
     }
     const uint32_t space = find_rank(table, " ", 1);
+    // A reply may not begin with a lone space or with its end.
     if (space != NO_RANK) {
         tokens->suppress_begin[tokens->suppress_begin_count++] = space;
     }

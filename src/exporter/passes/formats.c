@@ -19,6 +19,7 @@ static kazeia_status keep_source_format(const kz_graph_weight *weight, kz_type *
         const kz_checkpoint_tensor *tensor = weight->pieces[i].tensor;
         if (tensor && !first) {
             first = tensor;
+            // One matrix has one type: rows of two would need two decoders in a panel.
         } else if (tensor && tensor->type != first->type) {
             return kz_fail(KAZEIA_UNSUPPORTED,
                            "export: tensors '%s' (%s) and '%s' (%s) are to be joined, but differ",
@@ -54,6 +55,7 @@ static kazeia_status choose_type(kz_graph_weight *weight, const kz_format_choice
     if (choice->keeps) {
         return keep_source_format(weight, &weight->type);
     }
+    // A recipe may still ask for it: it is applied after.
     weight->type = weight->is_precise && is_quantised(choice->type) ? KZ_F32 : choice->type;
     return KAZEIA_OK;
 }
@@ -65,6 +67,7 @@ static bool is_blank(char c) {
 }
 
 // Copies [begin, end) without blanks at its ends; false when it does not fit or is empty.
+// The text is a person's, with any length: what does not fit is refused, not cut.
 static bool copy_trimmed(const char *begin, const char *end, char *out, size_t capacity) {
     while (begin < end && is_blank(*begin)) {
         begin++;
@@ -92,6 +95,7 @@ static bool format_from_name(const char *name, kz_type *out_type) {
             return true;
         }
     }
+    // Names of types that no matrix can have (i32, a8) are no formats.
     return kz_type_from_name(name, out_type) && kz_layout_holds(KZ_TILE16, *out_type);
 }
 
@@ -118,6 +122,7 @@ static kazeia_status apply_line(kz_graph *graph, const kz_format_choice *choice,
     size_t matches = 0;
     for (size_t i = 0; i < graph->weight_count; i++) {
         kz_graph_weight *weight = &graph->weights[i];
+        // Lines are applied in order, so the last match wins without a search backwards.
         if (weight->is_matrix && fnmatch(line->pattern, weight->name, 0) == 0) {
             weight->type = line->type;
             matches++;
@@ -136,12 +141,14 @@ static kazeia_status apply_recipe(kz_graph *graph, const kz_format_choice *choic
     for (const char *begin = choice->recipe; *begin;) {
         const char *newline = strchr(begin, '\n');
         const char *end = newline ? newline : begin + strlen(begin);
+        // No weight's name has a '#': it begins a comment anywhere.
         const char *hash = memchr(begin, '#', (size_t)(end - begin));
         const char *text_end = hash ? hash : end;
         const char *first = begin;
         while (first < text_end && is_blank(*first)) {
             first++;
         }
+        // Empty lines count as well: the number is what an editor shows.
         line.number++;
         if (first < text_end) {
             KZ_TRY(parse_line(choice, first, text_end, &line));

@@ -31,12 +31,14 @@ static kazeia_status find_piece(const kz_graph_weight *weight, uint64_t row,
             *out_row = row;
             return KAZEIA_OK;
         }
+        // Rows of one piece after the other: see kz_weight_piece.
         row -= piece->row_count;
     }
     return kz_fail(KAZEIA_BAD_FILE, "export: weight '%s' has too few rows", weight->name);
 }
 
 // [channels][kernel] -> [kernel][channels].
+// UNFOLD lays x out as [kernel][channels], so that it copies whole rows.
 static void reorder_convolution(const kz_graph_weight *weight, const float *row, float *out) {
     const size_t kernel = weight->kernel;
     const size_t channels = (size_t)weight->columns / kernel;
@@ -75,6 +77,7 @@ static kazeia_status make_row_form(weight_packer *packer, const kz_graph_weight 
     uint64_t piece_row = 0;
     KZ_TRY(find_piece(weight, row, &piece, &piece_row));
     const kz_checkpoint_tensor *tensor = piece->tensor;
+    // The source's own blocks, byte for byte: decoding and encoding again would lose.
     if (tensor && tensor->type == weight->type && weight->shape == KZ_WEIGHT_PLAIN) {
         *out_row = kz_checkpoint_row(tensor, piece->first_row + piece_row);
         return KAZEIA_OK;
@@ -82,6 +85,7 @@ static kazeia_status make_row_form(weight_packer *packer, const kz_graph_weight 
     const float *values = NULL;
     KZ_TRY(decode_row(packer, weight, piece, piece_row, &values));
     uint8_t *row_form = packer->row_forms + slot * packer->row_form_stride;
+    // A value that is not finite, or too large for the type's f16 scale.
     if (!kz_quant_encode_row(weight->type, values, (size_t)weight->columns, row_form)) {
         return kz_fail(KAZEIA_UNSUPPORTED, "export: weight '%s' cannot be written as %s",
                        weight->name, kz_type_name(weight->type));
@@ -90,6 +94,7 @@ static kazeia_status make_row_form(weight_packer *packer, const kz_graph_weight 
     return KAZEIA_OK;
 }
 
+// The caller may end the export by a failure of its own.
 static kazeia_status report(weight_packer *packer, const kz_graph_weight *weight, size_t bytes) {
     packer->bytes_done += bytes;
     if (!packer->progress) {
@@ -121,6 +126,7 @@ static kazeia_status pack_matrix(weight_packer *packer, const kz_graph_weight *w
         kz_layout_pack_panel(weight->type, rows, count, columns, packer->panel);
         KZ_TRY(kz_program_writer_append(packer->writer, packer->panel, panel_bytes));
         KZ_TRY(report(packer, weight, panel_bytes));
+        // Pages of rows to come are not there yet, so letting go of the whole tensor loses nothing.
         if (first % FORGET_ROWS == 0) {
             forget_rows(packer, weight);
         }
@@ -140,12 +146,15 @@ static kazeia_status pack_vector_piece(weight_packer *packer, const kz_graph_wei
                                        const kz_weight_piece *piece) {
     if (!piece->tensor) {
         if (!piece->constant) {
+            // A part of a vector is no longer than the vector, for which there is room.
             memset(packer->floats, 0, (size_t)piece->row_count * sizeof(float));
         }
         return append_floats(packer, weight, piece->constant ? piece->constant : packer->floats,
                              piece->row_count);
     }
     const uint64_t elements = kz_checkpoint_row_elements(piece->tensor);
+    // vector_piece (models/source.c) has compared the product with row_count, so it ends exactly
+    // and is never 0 a row.
     for (uint64_t row = 0; row * elements < piece->row_count; row++) {
         KZ_TRY(kz_checkpoint_decode_row(piece->tensor, row, packer->floats));
         KZ_TRY(append_floats(packer, weight, packer->floats, elements));
@@ -179,6 +188,7 @@ static kazeia_status measure(weight_packer *packer, size_t *out_columns, size_t 
         KZ_TRY(kz_layout_tensor_bytes(weight->is_matrix ? KZ_TILE16 : KZ_ROWS, weight->type,
                                       (size_t)weight->rows, (size_t)weight->columns, &bytes));
         packer->bytes_total += bytes;
+        // Work memory is taken once, for the widest weight: packing allocates nothing.
         *out_columns = columns > *out_columns ? columns : *out_columns;
         const size_t panel = weight->is_matrix ? kz_layout_panel_bytes(weight->type, columns) : 0;
         *out_panel = panel > *out_panel ? panel : *out_panel;
@@ -190,6 +200,7 @@ static kazeia_status allocate_work(weight_packer *packer) {
     const kazeia_allocator *memory = &packer->graph->memory.allocator;
     size_t columns = 0, panel = 0;
     KZ_TRY(measure(packer, &columns, &panel));
+    // No row form is longer than the row as f32.
     packer->row_form_stride = columns * sizeof(float);
     KZ_TRY(kz_alloc(memory, columns, sizeof(float), "row", (void **)&packer->floats));
     KZ_TRY(kz_alloc(memory, columns, sizeof(float), "row", (void **)&packer->reordered));
@@ -216,6 +227,7 @@ kazeia_status kz_pass_pack(kz_graph *graph, const kz_checkpoint *checkpoint,
                             .writer = writer,
                             .progress = progress,
                             .progress_context = context};
+    // Freed whatever happened: what was not taken is NULL.
     const kazeia_status status = pack_all(&packer);
     const kazeia_allocator *memory = &graph->memory.allocator;
     kz_free(memory, packer.floats);

@@ -16,6 +16,7 @@ typedef struct live_range {
     bool is_used;
 } live_range;
 
+// A view keeps its parent's memory alive.
 static uint32_t stored_value(const kz_graph_method *method, uint32_t value) {
     return method->values[value].kind == KZ_VALUE_VIEW ? method->values[value].index : value;
 }
@@ -30,6 +31,8 @@ static void find_ranges(const kz_graph_method *method, live_range *ranges) {
         ranges[i] = (live_range){.value = (uint32_t)i};
         if (value->kind == KZ_VALUE_ARENA) {
             const uint64_t bytes = kz_value_bytes(value, maxima, method->symbol_count);
+            // A size that does not fit 64 bits wraps here; kz_check_description refuses the value
+            // itself.
             ranges[i].bytes = (bytes + KZ_ALIGNMENT - 1) / KZ_ALIGNMENT * KZ_ALIGNMENT;
         }
     }
@@ -41,6 +44,7 @@ static void find_ranges(const kz_graph_method *method, live_range *ranges) {
                 continue;
             }
             live_range *range = &ranges[stored_value(method, instruction->operands[j])];
+            // Instructions are walked in order, so the last use is simply the latest seen.
             range->first = range->is_used ? range->first : i;
             range->last = i;
             range->is_used = true;
@@ -53,6 +57,8 @@ static int compare_sizes(const void *left, const void *right) {
     if (a->bytes != b->bytes) {
         return a->bytes < b->bytes ? 1 : -1;
     }
+    // qsort is not stable: without a second key equal sizes would make the file depend on the C
+    // library.
     return a->value < b->value ? -1 : a->value > b->value;
 }
 
@@ -64,6 +70,7 @@ static bool overlap(const live_range *a, const live_range *b) {
 static uint64_t find_place(const live_range *ranges, size_t placed_count, const live_range *range) {
     uint64_t offset = 0;
     bool has_moved = true;
+    // A move may run into a range that was passed before; offsets only rise, so it ends.
     while (has_moved) {
         has_moved = false;
         for (size_t i = 0; i < placed_count; i++) {
@@ -85,6 +92,7 @@ static kazeia_status plan_method(kz_graph_method *method) {
         kz_alloc(allocator, method->value_count, sizeof *ranges, "live ranges", (void **)&ranges));
     find_ranges(method, ranges);
     qsort(ranges, method->value_count, sizeof *ranges, compare_sizes);
+    // Sorted by size: from the first 0 on there is nothing to place.
     for (size_t i = 0; i < method->value_count && ranges[i].bytes; i++) {
         ranges[i].offset = find_place(ranges, i, &ranges[i]);
         method->values[ranges[i].value].offset = ranges[i].offset;

@@ -7,6 +7,7 @@
 
 #include "exporter/passes/passes.h"
 
+// Those that ops.def marks a8: EMBED, ADD and attention write floats that others read too.
 static bool can_write_a8(kz_op op) {
     return op == KZ_OP_RMS_NORM || op == KZ_OP_LAYER_NORM || op == KZ_OP_UNFOLD ||
            op == KZ_OP_ACTIVATE || op == KZ_OP_GATE;
@@ -40,6 +41,7 @@ static bool can_become_a8(const kz_graph_method *method, uint32_t value) {
         return false;
     }
     for (size_t i = 0; i < method->value_count; i++) {
+        // A view takes columns of floats; quantised rows have none.
         if (method->values[i].kind == KZ_VALUE_VIEW && method->values[i].index == value) {
             return false;
         }
@@ -51,6 +53,7 @@ static bool can_become_a8(const kz_graph_method *method, uint32_t value) {
             if (instruction->operands[j] != value) {
                 continue;
             }
+            // The written operand of these ops is their last.
             const bool is_maker = j == count - 1 && can_write_a8(instruction->op) && !is_made;
             if (!is_maker && !(j == 0 && has_quantised_weight(method, instruction))) {
                 return false;
@@ -75,6 +78,7 @@ static bool is_written_between(const kz_graph_method *method, uint32_t value, si
 static uint32_t find_quantised(const kz_graph_method *method, uint32_t value, size_t place) {
     for (size_t i = place; i-- > 0;) {
         const kz_instruction *instruction = &method->instructions[i];
+        // The nearest one decides: an older one would hold no longer either.
         if (instruction->op == KZ_OP_QUANTISE && instruction->operands[0] == value) {
             return is_written_between(method, value, i + 1, place) ? KZ_NO_VALUE
                                                                    : instruction->operands[1];
@@ -89,6 +93,7 @@ static kazeia_status insert_quantise(kz_graph_method *method, uint32_t value, si
     const uint32_t quantised = kz_method_rows(method, kz_method_rows_of(method, value),
                                               kz_method_columns_of(method, value));
     KZ_TRY(graph->status);
+    // After the status: a failure gives no value to change.
     method->values[quantised].type = KZ_A8;
     KZ_TRY(kz_bump_grow(&graph->memory, method->instruction_count, sizeof(kz_instruction),
                         &method->instruction_capacity, (void **)&method->instructions));
@@ -104,6 +109,7 @@ static kazeia_status insert_quantise(kz_graph_method *method, uint32_t value, si
 static kazeia_status quantise_method(kz_graph_method *method) {
     for (size_t i = 0; i < method->instruction_count; i++) {
         const uint32_t x = method->instructions[i].operands[0];
+        // A reader before this one has settled it.
         if (!has_quantised_weight(method, &method->instructions[i]) ||
             method->values[x].type == KZ_A8) {
             continue;
@@ -114,6 +120,7 @@ static kazeia_status quantise_method(kz_graph_method *method) {
         }
         uint32_t quantised = find_quantised(method, x, i);
         if (quantised == KZ_NO_VALUE) {
+            // The instruction moves one place on, hence the step.
             KZ_TRY(insert_quantise(method, x, i, &quantised));
             i++;
         }
