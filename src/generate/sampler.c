@@ -159,6 +159,7 @@ static bool is_better(const kz_candidate *a, const kz_candidate *b) {
     return a->score > b->score || (a->score == b->score && a->token < b->token);
 }
 
+// The moved candidate is held aside and stored once, where it comes to rest.
 static void sift_down(kz_candidate *heap, size_t place, size_t count) {
     const kz_candidate moved = heap[place];
     for (size_t child = 2 * place + 1; child < count; child = 2 * place + 1) {
@@ -248,6 +249,7 @@ static size_t keep_top_k(kz_sampler *sampler) {
     return sampler->heap_count;
 }
 
+// The candidate that passes the limit is kept, so at least one always is.
 // Keeps a candidate while those better than it hold less than top_p.
 static size_t keep_top_p(kz_sampler *sampler, size_t first) {
     const double limit = (double)sampler->sampling.top_p;

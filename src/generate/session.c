@@ -348,6 +348,7 @@ kazeia_status kz_session_last_logits(kz_session *session, float **out_logits) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "logits: nothing has been computed since the last "
                                             "failure or since creation");
     }
+    // The newest token's row is the last one of the call.
     KZ_TRY(kz_session_logits(session, session->hidden_rows - 1, 1, session->logits));
     *out_logits = session->logits;
     return KAZEIA_OK;

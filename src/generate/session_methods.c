@@ -123,6 +123,7 @@ static kazeia_status check_row_table(const kz_method *method, const kz_value *va
                        method->name);
     }
     // A longer table than the cache has rows would promise tokens that can never be kept.
+    // Prefill and step write and read the same caches by the same table.
     if (shape->context && (shape->context != context || shape->rows != value->limit)) {
         return kz_fail(KAZEIA_BAD_FILE,
                        "program: %s has a row table of %u positions and %u rows, "

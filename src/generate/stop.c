@@ -5,6 +5,7 @@
 
 static kz_stop_action judge_by_list(void *context, int32_t token) {
     const kz_stop_tokens *tokens = context;
+    // A handful of ids: a search costs nothing beside a token.
     for (size_t i = 0; i < tokens->count; i++) {
         if (tokens->ids[i] == token) {
             return KZ_STOP_END;

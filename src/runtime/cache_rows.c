@@ -112,6 +112,7 @@ kazeia_status kz_cache_rows_extend(kz_cache_rows *rows, uint32_t sequence, uint3
     return KAZEIA_OK;
 }
 
+// A row that a fork still sees stays in use: its count falls, and the last holder frees it.
 void kz_cache_rows_trim(kz_cache_rows *rows, uint32_t sequence, uint32_t length) {
     int32_t *table = rows->table + (size_t)sequence * rows->context;
     // Backwards, so that the rows come off the stack again in their old order.

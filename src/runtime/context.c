@@ -121,6 +121,7 @@ kz_memory_plan kz_context_plan(const kz_program *program) {
         grow(&plan.states, description->states[i].rows,
              kz_state_row_bytes(&description->states[i]));
     }
+    // The context itself is taken apart, from the plain allocator: counted all the same.
     plan.work = work_bytes(description) + sizeof(kz_context) + ALIGNED_OVERHEAD;
     return plan;
 }

@@ -68,6 +68,7 @@ void kz_program_release(kz_program *program) {
     kz_free(&memory, program);
 }
 
+// Nothing changes it after opening, so threads read it without a lock.
 const kz_program_description *kz_program_describe(const kz_program *program) {
     return kz_program_file_description(program->file);
 }

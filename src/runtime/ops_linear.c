@@ -19,6 +19,7 @@ typedef struct linear_kernels {
     kz_matmul_kernel exact, bulk;
 } linear_kernels;
 
+// By the weight's type; check_linear has seen to it that x is in the form that these kernels read.
 static linear_kernels kernels_for(const kz_kernels *kernels, kz_type type) {
     switch (type) {
     case KZ_F32:

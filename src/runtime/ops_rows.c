@@ -45,6 +45,7 @@ static void make_rows(void *context, size_t row, size_t row_end, void *scratch) 
 }
 
 static void run_rows(kz_call *call, row_job *job) {
+    // A guard against dividing by 0 only: checked values have columns.
     const size_t columns = job->out->columns ? job->out->columns : 1;
     job->kernels = call->kernels;
     kz_call_run(call, make_rows, job, job->out->rows, ROW_GRAIN_ELEMENTS / columns + 1);
