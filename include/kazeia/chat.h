@@ -59,7 +59,7 @@ typedef struct kazeia_chat_settings {
     bool is_raw;
     uint32_t max_tokens; // of a reply; 0: as many as fit the context
     kazeia_sampling sampling;
-    const kazeia_allocator *allocator; // NULL: malloc
+    const kazeia_allocator *allocator; // NULL: the runtime's
 } kazeia_chat_settings;
 
 // No system message of its own, the template, as many tokens as fit, greedy.

@@ -43,6 +43,9 @@ kazeia_status kazeia_audio_writer_open(const char *path, uint32_t sample_rate_hz
 kazeia_status kazeia_audio_writer_append(kazeia_audio_writer *writer, const float *samples,
                                          size_t count) {
     KZ_TRY(kz_require(writer, "audio writer"));
+    if (count) {
+        KZ_TRY(kz_require(samples, "audio writer: samples"));
+    }
     return kz_wav_writer_append(writer_of(writer), samples, count);
 }
 

@@ -16,6 +16,7 @@ typedef struct chat_stage {
     kz_chat *chat;
 } chat_stage;
 
+// Only for stages whose table was checked, or that came through it.
 static kz_chat *chat_of(const kazeia_stage *stage) {
     return ((const chat_stage *)stage)->chat;
 }
@@ -62,6 +63,7 @@ const kz_stage_table kz_chat_stage_table = {
     .destroy = destroy_chat,
 };
 
+// Greedy: the same question gets the same answer until somebody asks for more.
 kazeia_chat_settings kazeia_chat_settings_default(void) {
     return (kazeia_chat_settings){.sampling = {.temperature = 0.0f, .top_p = 1.0f}};
 }
@@ -86,7 +88,7 @@ kazeia_status kazeia_chat_create(kazeia_runtime *runtime, kazeia_program *progra
     KZ_TRY(kz_require(program, "chat: program"));
     KZ_TRY(kz_require(out_stage, "chat: out_stage"));
     const kazeia_chat_settings given = settings ? *settings : kazeia_chat_settings_default();
-    const kazeia_allocator memory = kz_allocator_or_default(given.allocator);
+    const kazeia_allocator memory = given.allocator ? *given.allocator : runtime->allocator;
     const kz_chat_settings chat_settings = settings_of(runtime, &given);
     chat_stage *chat = NULL;
     KZ_TRY(kz_alloc(&memory, 1, sizeof *chat, "chat stage", (void **)&chat));
@@ -118,6 +120,7 @@ static kazeia_stop_reason reason_of(kz_chat_stop stop) {
 
 kazeia_chat_statistics kazeia_chat_statistics_of(const kazeia_stage *chat) {
     if (kz_stage_require(chat, &kz_chat_stage_table) != KAZEIA_OK) {
+        // A function without a status answers a wrong stage with zeros.
         return (kazeia_chat_statistics){.stop_reason = KAZEIA_STOP_NONE};
     }
     const kz_chat_statistics statistics = kz_chat_statistics_of(chat_of(chat));

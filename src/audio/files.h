@@ -22,10 +22,10 @@ typedef struct kz_audio_source {
                              // so that one damaged value does not spoil a recording; tell the user
 } kz_audio_source;
 
-// Fails with NOT_FOUND (no such file), BAD_ARGUMENT (a folder or device, a wanted rate of 0),
-// BAD_FILE (0 bytes, not audio, damaged, a header that claims over four hours), UNSUPPORTED (a rate
-// or package, see resample.h), IO, OUT_OF_MEMORY. A sound file of 0 samples is fine: count 0.
-// `out_source` may be NULL.
+// Fails with NOT_FOUND (no such file), BAD_ARGUMENT (a folder or device, a wanted rate outside
+// 1,000 to 768,000 Hz), BAD_FILE (0 bytes, not audio, damaged, a header that claims over four
+// hours), UNSUPPORTED (over 64 channels, a rate or package, see resample.h), IO, OUT_OF_MEMORY. A
+// sound file of 0 samples is fine: count 0. `out_source` may be NULL.
 KAZEIA_MUST_CHECK kazeia_status kz_audio_read_file(const char *path, uint32_t wanted_rate_hz,
                                                    const kazeia_allocator *allocator,
                                                    kz_samples *out_samples,
