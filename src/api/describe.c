@@ -81,6 +81,7 @@ static void write_entry(kz_json_writer *json, const kz_metadata *entry) {
     }
 }
 
+// Every entry, also those that this library does not know: the file may be newer than it.
 static void write_metadata(kz_json_writer *json, const kz_program_description *description) {
     kz_json_begin_object(json, "metadata");
     for (size_t i = 0; i < description->metadata_count; i++) {
@@ -194,6 +195,7 @@ static void write_method(kz_json_writer *json, const kz_program_description *des
     kz_json_begin_object(json, NULL);
     kz_json_put_string(json, "name", method->name);
     kz_json_begin_object(json, "symbols");
+    // The maxima are what the memory plan is computed from.
     for (uint32_t i = 0; i < method->symbol_count; i++) {
         kz_json_put_unsigned(json, method->symbols[i].name, method->symbols[i].maximum);
     }
@@ -226,6 +228,7 @@ static void write_states(kz_json_writer *json, const kz_program_description *des
         kz_json_put_string(json, "name", state->name);
         kz_json_put_string(json, "type", kz_type_name(state->type));
         kz_json_begin_array(json, "shape");
+        // As it lies in memory, from the slowest to the fastest.
         kz_json_put_unsigned(json, NULL, state->rows);
         kz_json_put_unsigned(json, NULL, state->heads);
         kz_json_put_unsigned(json, NULL, state->head_dim);
@@ -277,6 +280,7 @@ kazeia_status kz_describe_program(kz_program *program, kz_text_buffer *text) {
     // Before the writing begins: a plan is arithmetic and allocates nothing.
     const kz_memory_plan plan = kz_describe_memory(program);
     char id[17];
+    // As hexadecimal text: 64 bits do not survive a JSON reader that keeps numbers as doubles.
     snprintf(id, sizeof id, "%016llx", (unsigned long long)kz_program_file_id(file));
     kz_json_writer json;
     kz_json_writer_init(&json, text);

@@ -85,6 +85,7 @@ kazeia_status kazeia_listen_create(kazeia_runtime *runtime, kazeia_program *prog
     KZ_TRY(kz_require(out_stage, "listen: out_stage"));
     const kazeia_listen_settings chosen = settings ? *settings : kazeia_listen_settings_default();
     const kazeia_allocator memory =
+        // Copied below by everything that is created with it.
         kz_allocator_or_default(chosen.allocator ? chosen.allocator : &runtime->allocator);
     // The settings' strings are only read during creation.
     const kz_whisper_settings whisper = {.languages = chosen.languages,

@@ -105,6 +105,7 @@ kazeia_status kazeia_voice_create(const kazeia_voice_parts *parts, kazeia_voice 
     kazeia_voice *voice = NULL;
     KZ_TRY(kz_alloc(&memory, 1, sizeof *voice, "voice", (void **)&voice));
     voice->allocator = memory;
+    // Its slots are turned into the public form after each turn.
     voice->commands = parts->commands;
     voice->sample_rate_hz = kazeia_speak_sample_rate(parts->speak);
     // The loop lies inside the zeroed voice: destroy clears however much of it is there.
@@ -133,6 +134,7 @@ void kazeia_voice_cancel(kazeia_voice *voice) {
     }
 }
 
+// Views into the loop, which the next turn begins by emptying.
 static kazeia_turn present(kazeia_voice *voice) {
     // In the order of kz_turn_stage; these words are part of the interface.
     static const char *const names[KZ_STAGE_COUNT] = {"listen", "command", "think", "speak"};
@@ -151,6 +153,8 @@ static kazeia_turn present(kazeia_voice *voice) {
     return turn;
 }
 
+// A turn that fails or is cancelled leaves *out_turn alone; the conversation goes on with the next
+// one.
 kazeia_status kazeia_voice_turn(kazeia_voice *voice, const float *samples, size_t count,
                                 kazeia_sample_sink sink, void *context, kazeia_turn *out_turn) {
     KZ_TRY(kz_require(voice, "voice"));
