@@ -43,6 +43,7 @@ static kazeia_status check_keys(const kz_yaml_node *map, const char *known, cons
     return KAZEIA_OK;
 }
 
+// The map's own place is told: what is missing has none.
 static kazeia_status need(const kz_yaml_node *map, const char *key, kz_yaml_kind kind,
                           const kz_yaml_node **out_child) {
     *out_child = kz_yaml_find(map, key);
@@ -114,6 +115,7 @@ static kazeia_status write_json_list(grammar_reader *r, const kz_yaml_node *list
     return KAZEIA_OK;
 }
 
+// A list's text is JSON, since a slot has one text and a program that reads it needs the borders.
 static kazeia_status read_slot_value(grammar_reader *r, const kz_yaml_node *node,
                                      kz_slot_kind *out_kind, const char **out_text,
                                      double *out_number) {
@@ -454,6 +456,7 @@ static kazeia_status read_grammar(grammar_reader *r, const void *bytes, size_t c
     KZ_TRY(read_sections(r));
     KZ_TRY(read_lists_and_rules(r));
     KZ_TRY(read_skip_words(r));
+    // Counted first: blocks point into the array, which must not move.
     KZ_TRY(for_each_entry(r, count_sentences));
     KZ_TRY(take(r, r->grammar->sentence_count, sizeof(kz_command_sentence), &memory));
     r->grammar->sentences = memory;

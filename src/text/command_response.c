@@ -32,6 +32,7 @@ typedef struct response_parser {
     uint32_t group, group_count;
 } response_parser;
 
+// The array is large enough by count_parts.
 static kz_response_part *add_part(response_parser *p, bool is_slot) {
     kz_response_part *part = &p->response->parts[p->response->part_count++];
     part->group = p->group;
