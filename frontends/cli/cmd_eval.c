@@ -13,6 +13,7 @@
 typedef struct logits_file {
     cli_run *run;
     cli_new_file file;
+    // The header states the number of rows before the first is there.
     size_t row_count, rows_written;
 } logits_file;
 
@@ -29,6 +30,7 @@ static kazeia_status measure_perplexity(cli_run *run, const cli_talker *talker) 
     char *text = NULL;
     size_t bytes = 0, token_count = 0;
     double perplexity = 0;
+    // Read whole: the tokens of a text are only known with all of it.
     CLI_TRY(cli_read_file(run->options.perplexity, &text, &bytes, &run->failure));
     const kazeia_status status = cli_checked(
         run, kazeia_chat_perplexity(talker->stage, text, bytes, (uint32_t)run->options.context,

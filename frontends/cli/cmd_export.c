@@ -36,6 +36,7 @@ static kazeia_status show_progress(void *context, uint64_t bytes_done, uint64_t 
 
 static kazeia_status export_program(cli_run *run) {
     const cli_options *options = &run->options;
+    // On the stack: the exporter calls back only while it runs.
     exporting work = {.run = run};
     kazeia_export_settings settings = kazeia_export_settings_default();
     settings.source = options->arguments[0];
@@ -49,6 +50,8 @@ static kazeia_status export_program(cli_run *run) {
     settings.progress = show_progress;
     settings.progress_context = &work;
     cli_progress_start(&work.progress, !options->is_json);
+    // The exporter asks show_progress at each tensor; an interrupted export leaves the old program
+    // in place.
     cli_interrupt_enter(&run->interrupt, NULL, NULL);
     const kazeia_status status = kazeia_export(&settings);
     cli_interrupt_leave(&run->interrupt);

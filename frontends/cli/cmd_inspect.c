@@ -14,7 +14,8 @@
 
 #define LONGEST_VALUE 60
 
-// "1.5 GB"; bytes below a thousand as they are.
+// "1.5 GB"; bytes below a thousand as they are. Thousands and not 1024, as disks and file managers
+// count.
 static kazeia_status print_bytes(cli_run *run, double bytes) {
     static const char *const UNITS[] = {"bytes", "kB", "MB", "GB", "TB"};
     size_t unit = 0;
@@ -76,6 +77,7 @@ static kazeia_status print_methods(cli_run *run, const json_t *methods) {
     return KAZEIA_OK;
 }
 
+// Sizes of tensors are below 2^53, where a double is exact.
 static double number_of(const json_t *object, const char *key) {
     return json_number_value(json_object_get(object, key));
 }

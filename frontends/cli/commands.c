@@ -23,6 +23,7 @@ const cli_command cli_commands[] = {
      cli_turn},
     {"bench", "", 0, 0, "measure how fast a language model is here", cli_bench},
     {"eval", "", 0, 0, "measure how well a language model predicts, or write its logits", cli_eval},
+    // Ends the table, whose length depends on the build.
     {NULL, NULL, 0, 0, NULL, NULL},
 };
 

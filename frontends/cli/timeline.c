@@ -111,6 +111,7 @@ static kazeia_status draw_stage(picture *canvas, const cli_timeline_turn *turn, 
     const int bar_y = top + (ROW_HEIGHT - BAR_HEIGHT) / 2;
     CLI_TRY(draw(canvas, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", LEFT - 10,
                  text_y, cli_stage_names[stage]));
+    // A command needs no model: its row stays, so that all turns have the same form.
     if (turn->start_ms[stage] < 0) {
         return draw(canvas, "<text x=\"%d\" y=\"%d\" class=\"small\">not needed</text>\n", LEFT + 6,
                     text_y);
@@ -160,6 +161,7 @@ static kazeia_status draw_turn(picture *canvas, const cli_timeline_turn *turn, s
     return draw(canvas, "</g>\n");
 }
 
+// At least one millisecond, since every place is divided by it.
 static double longest_of(const cli_timeline_turn *turns, size_t count) {
     double longest = 1;
     for (size_t i = 0; i < count; i++) {
