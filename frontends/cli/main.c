@@ -65,7 +65,7 @@ static kazeia_status run_command(cli_run *run, const cli_command *command, size_
 
 // "kazeia help [COMMAND]".
 static kazeia_status run_help(cli_run *run, const char *name) {
-    if (name == NULL) {
+    if (name == NULL || strcmp(name, "help") == 0) {
         return cli_help_program(&run->failure);
     }
     const cli_command *command = cli_command_find(name);

@@ -8,6 +8,7 @@
 #include "model_path.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +20,6 @@
 static bool exists(const char *path, mode_t kind) {
     struct stat facts;
     return stat(path, &facts) == 0 && (facts.st_mode & S_IFMT) == kind;
-}
-
-static bool is_there(const char *path) {
-    struct stat facts;
-    return stat(path, &facts) == 0;
 }
 
 // Longer than the ending: ".kzp" alone is a hidden file without a name.
@@ -110,15 +106,17 @@ static kazeia_status fail_path(const char *model, cli_sentence *out_sentence) {
                         "checkpoint: kazeia export %s -o NAME.kzp",
                         model, model);
     }
-    if (is_there(model)) {
+    struct stat facts;
+    if (stat(model, &facts) == 0) {
         return cli_fail(out_sentence, KAZEIA_BAD_ARGUMENT,
                         "model '%s' is no plain file; expected a program file, which can be mapped",
                         model);
     }
-    return cli_fail(out_sentence, KAZEIA_NOT_FOUND,
-                    "model '%s': there is no such file; expected a program file, or its name in "
-                    "$KAZEIA_MODELS without a folder",
-                    model);
+    const int error = errno;
+    return cli_fail(out_sentence, error == EACCES ? KAZEIA_IO : KAZEIA_NOT_FOUND,
+                    "model '%s': %s; expected a program file, or its name in $KAZEIA_MODELS "
+                    "without a folder",
+                    model, error == ENOENT ? "there is no such file" : strerror(error));
 }
 
 kazeia_status cli_model_path_find(const char *model, cli_model_path *out_path,

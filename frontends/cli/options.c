@@ -55,7 +55,7 @@ typedef struct option_reader {
 static const option_binding BINDINGS[] = {
     SWITCH("--help", is_help),
     SWITCH("--json", is_json),
-    WHOLE("--threads", threads, 1, 256),
+    WHOLE("--threads", threads, 1, 64),
     BYTES("--memory-limit", memory_limit),
     NAME("--output", output),
     CHOICE("--mode", mode),
@@ -78,6 +78,8 @@ static const option_binding BINDINGS[] = {
     REAL("--min-p", min_p, 0, 1),
     WHOLE("--seed", seed, 0, UINT64_MAX),
     SWITCH("--special", is_special),
+    // "--decode" is a switch of tokenize and a number of bench: binding_of chooses by whether
+    // docs/options gives it an argument.
     SWITCH("--decode", is_decoding),
     WHOLE("--decode", decode, 1, 1 << 24),
     WHOLE("--prefill", prefill, 1, 1 << 24),
@@ -86,6 +88,7 @@ static const option_binding BINDINGS[] = {
     NAME("--perplexity", perplexity),
     NAME("--logits", logits),
     NAME("--voice", voice),
+    // Wider than any one voice takes; the voice names its own range when it refuses.
     REAL("--speed", speed, 0.25, 4),
     NAME("--stt", stt),
     NAME("--llm", llm),

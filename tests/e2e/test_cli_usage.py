@@ -22,6 +22,7 @@ class Usage(program.Program):
         text = self.assert_works("help")
         self.assertEqual(re.findall(r"^  (\w+) ", text, re.M), COMMANDS)
         self.assertEqual(text, self.assert_works("--help"))
+        self.assertEqual(text, self.assert_works("help", "help"))
 
     def test_every_command_has_help(self):
         for command in COMMANDS:
@@ -75,6 +76,15 @@ class Usage(program.Program):
                 path.write_bytes(content)
                 self.assert_fails(2, name, "inspect", path)
                 self.assert_fails(2, name, "generate", "--model", name, "--prompt", "x")
+
+    def test_paths_that_lead_nowhere(self):
+        loop = self.folder / "loop.kzp"
+        loop.symlink_to(loop)
+        self.assert_fails(1, "symbolic links", "inspect", loop)
+        locked = self.folder / "locked"
+        locked.mkdir(mode=0)
+        if not os.access(locked, os.X_OK):
+            self.assert_fails(3, "denied", "inspect", locked / "x.kzp")
 
     def test_names_that_are_not_utf8(self):
         self.assert_fails(1, "\ufffd", "inspect", os.fsdecode(b"\xff\xfe/x"))
