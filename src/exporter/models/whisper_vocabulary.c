@@ -9,7 +9,8 @@
 // Whisper's multilingual byte BPE: 256 bytes and 50,001 merges.
 #define ORDINARY_TOKENS 50257
 // Far longer than any real token; a longer one is kept without a merge.
-#define TOKEN_BYTES_LIMIT 1024
+#define TOKEN_BYTES_LIMIT \
+    128 // the published vocabulary's longest token has 33 bytes; the search is quadratic
 #define NO_RANK UINT32_MAX
 
 // --- Ranks by bytes -----------------------------------------------------------------------------
