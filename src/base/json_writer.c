@@ -3,6 +3,8 @@
 //   out  text in a kz_text_buffer
 #include "base/json_writer.h"
 
+#include "base/number_text.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,23 +160,18 @@ void kz_json_put_unsigned(kz_json_writer *writer, const char *key, uint64_t valu
 }
 
 void kz_json_put_real(kz_json_writer *writer, const char *key, double value) {
-    char digits[32] = "null";
+    char digits[KZ_NUMBER_BYTES] = "null";
     if (isfinite(value)) {
         // Six digits are what most settings were typed with; seventeen always give a double back.
         // The shortest of the precisions that gives the same number back.
+        double back = 0.0;
         for (int precision = 6; precision <= 17; precision++) {
-            snprintf(digits, sizeof digits, "%.*g", precision, value);
+            kz_number_write(value, precision, digits);
             // Bits are compared, not values: 0 and -0 are equal and yet two numbers.
-            const double back = strtod(digits, NULL);
-            if (memcmp(&back, &value, sizeof back) == 0) {
+            if (kz_number_read(digits, &back) && memcmp(&back, &value, sizeof back) == 0) {
                 break;
             }
         }
-    }
-    // A caller's locale may write the decimal point as a comma.
-    char *comma = strchr(digits, ',');
-    if (comma) {
-        *comma = '.';
     }
     begin_value(writer, key);
     put_text(writer, digits);

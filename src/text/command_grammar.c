@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/file_map.h"
+#include "base/number_text.h"
 #include "text/command_compiled.h"
 
 #define MEMORY_LIMIT ((size_t)256 << 20)
@@ -61,15 +62,10 @@ static kazeia_status look_for(const kz_yaml_node *map, const char *key, kz_yaml_
 }
 
 static bool read_number(const kz_yaml_node *node, double *out_number) {
-    // Quoted digits are text. strspn shuts out what strtod would take besides: "nan", "inf",
-    // hexadecimal.
-    if (node->kind != KZ_YAML_SCALAR || node->is_quoted || node->text.count == 0 ||
-        strspn(node->text.bytes, "+-.0123456789eE") != node->text.count) {
-        return false;
-    }
-    char *end;
-    *out_number = strtod(node->text.bytes, &end);
-    return *end == '\0' && isfinite(*out_number);
+    // Quoted digits are text. A scalar of YAML may hold a NUL: its bytes must be all of it.
+    return node->kind == KZ_YAML_SCALAR && !node->is_quoted &&
+           strlen(node->text.bytes) == node->text.count &&
+           kz_number_read(node->text.bytes, out_number);
 }
 
 static kazeia_status read_integer(const kz_yaml_node *map, const char *key, int32_t fallback,

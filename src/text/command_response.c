@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number_text.h"
 #include "text/command_compiled.h"
 
 static kazeia_status fail_in(const kz_yaml_node *source, const char *what) {
@@ -196,7 +197,9 @@ void kz_command_number_text(double number, const char *language, char *out, size
         snprintf(out, capacity, "%.0f", number);
         return;
     }
-    snprintf(out, capacity, "%g", number);
+    char digits[KZ_NUMBER_BYTES];
+    kz_number_write(number, 6, digits);
+    snprintf(out, capacity, "%s", digits);
     char *point = strchr(out, '.');
     if (point != NULL && !is_english(language)) {
         *point = ',';
