@@ -102,7 +102,7 @@ static void test_arguments_between_options(void **state) {
 static void test_numbers_are_strict(void **state) {
     (void)state;
     static const char *const wrong[] = {"0",    "-1",  "+1",  "1.5",
-                                        "0x10", "1e3", "65", "99999999999999999999",
+                                        "0x10", "1e3", "65",  "99999999999999999999",
                                         "_",    "1k",  "one", "1,5"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char text[64];
