@@ -35,8 +35,8 @@ KAZEIA_MUST_CHECK kazeia_status kz_file_writer_commit_as(kz_file_writer *writer,
 // Removes the temporary file and destroys the writer. NULL is fine.
 void kz_file_writer_abandon(kz_file_writer *writer);
 
-// Removes "PATH.tmp-*" files that a killed writer of PATH left, when nobody holds them. A new writer
-// of PATH does it too.
+// Removes "PATH.tmp-*" files that a killed writer of PATH left, when nobody holds them. A new
+// writer of PATH does it too.
 void kz_file_remove_stale_temporaries(const char *path);
 
 // Writers of PATH that are at work now, in this process and in others. Two that create first and
