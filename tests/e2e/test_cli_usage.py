@@ -49,6 +49,9 @@ class Usage(program.Program):
         self.assert_fails(1, "one argument too many", "say", "-o", "x.wav", "two", "words")
         self.assert_fails(1, "one argument too many", "bench", "--model", "x", "y")
 
+    def test_names_cannot_speak_to_the_terminal(self):
+        self.assert_fails(1, "no?such??[31mfile", "inspect", "no\nsuch\x07\x1b[31mfile")
+
     def test_conflicts(self):
         self.assert_fails(1, "exclude each other", "generate", "--model", "x", "--prompt", "y",
                           "--raw", "--system", "z")
