@@ -10,6 +10,7 @@
 #include "exporter/checkpoint/tokenizer_files.h"
 #include "exporter/models/model.h"
 
+#define KZ_WHISPER_LANGUAGES 100 // that any Whisper has; large-v3 has all of them
 #define KZ_WHISPER_LANGUAGE_LIMIT 128
 #define KZ_WHISPER_SUPPRESS_LIMIT 512
 

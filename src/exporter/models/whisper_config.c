@@ -11,22 +11,6 @@
 // 30 s in steps of 10 ms: positions were trained for exactly that.
 #define MEL_FRAMES 3000
 
-// ISO codes in the order of Whisper's language tokens (OpenAI's tokenizer.py); the last one came
-// with large-v3.
-static const char *const languages[] = {
-    "en", "zh", "de", "es",  "ru", "ko", "fr", "ja", "pt", "tr", "pl", "ca", "nl", "ar", "sv",
-    "it", "id", "hi", "fi",  "vi", "he", "uk", "el", "ms", "cs", "ro", "da", "hu", "ta", "no",
-    "th", "ur", "hr", "bg",  "lt", "la", "mi", "ml", "cy", "sk", "te", "fa", "lv", "bn", "sr",
-    "az", "sl", "kn", "et",  "mk", "br", "eu", "is", "hy", "ne", "mn", "bs", "kk", "sq", "sw",
-    "gl", "mr", "pa", "si",  "km", "sn", "yo", "so", "af", "oc", "ka", "be", "tg", "sd", "gu",
-    "am", "yi", "lo", "uz",  "fo", "ht", "ps", "tk", "nn", "mt", "sa", "lb", "my", "bo", "tl",
-    "mg", "as", "tt", "haw", "ln", "ha", "ba", "jw", "su", "yue"};
-#define LANGUAGE_COUNT (sizeof languages / sizeof *languages)
-
-const char *kz_whisper_language(size_t index) {
-    return index < LANGUAGE_COUNT ? languages[index] : NULL;
-}
-
 // --- Shape --------------------------------------------------------------------------------------
 
 static kazeia_status tensor_dims(const kz_checkpoint *checkpoint, const char *name, uint32_t rank,
@@ -293,7 +277,7 @@ static kazeia_status number_ggml_tokens(const kz_checkpoint *checkpoint, kz_grap
     // 50,257 tokens of text, 2 + 6 others and 1501 timestamps: what is left are languages, 99 or
     // 100 of them.
     const int64_t language_count = shape->vocabulary - 51766;
-    if (!is_between(language_count, 99, (int64_t)LANGUAGE_COUNT)) {
+    if (!is_between(language_count, 99, KZ_WHISPER_LANGUAGES)) {
         return kz_fail(KAZEIA_UNSUPPORTED,
                        "%s: a vocabulary of %lld; multilingual ones have 51865 or 51866 tokens",
                        kz_checkpoint_path(checkpoint), (long long)shape->vocabulary);
@@ -301,7 +285,7 @@ static kazeia_status number_ggml_tokens(const kz_checkpoint *checkpoint, kz_grap
     tokens->end = 50257;
     tokens->start = 50258;
     for (int64_t i = 0; i < language_count; i++) {
-        add_language(graph, tokens, languages[i], tokens->start + 1 + i);
+        add_language(graph, tokens, kz_whisper_language((size_t)i), tokens->start + 1 + i);
     }
     // Then transcribe, startoflm, startofprev, nospeech, notimestamps.
     const int64_t translate = tokens->start + 1 + language_count;

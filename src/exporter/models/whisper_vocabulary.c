@@ -13,6 +13,21 @@
     128 // the published vocabulary's longest token has 33 bytes; the search is quadratic
 #define NO_RANK UINT32_MAX
 
+// ISO codes in the order of Whisper's language tokens (OpenAI's tokenizer.py); the last one came
+// with large-v3.
+static const char *const languages[KZ_WHISPER_LANGUAGES] = {
+    "en", "zh", "de", "es",  "ru", "ko", "fr", "ja", "pt", "tr", "pl", "ca", "nl", "ar", "sv",
+    "it", "id", "hi", "fi",  "vi", "he", "uk", "el", "ms", "cs", "ro", "da", "hu", "ta", "no",
+    "th", "ur", "hr", "bg",  "lt", "la", "mi", "ml", "cy", "sk", "te", "fa", "lv", "bn", "sr",
+    "az", "sl", "kn", "et",  "mk", "br", "eu", "is", "hy", "ne", "mn", "bs", "kk", "sq", "sw",
+    "gl", "mr", "pa", "si",  "km", "sn", "yo", "so", "af", "oc", "ka", "be", "tg", "sd", "gu",
+    "am", "yi", "lo", "uz",  "fo", "ht", "ps", "tk", "nn", "mt", "sa", "lb", "my", "bo", "tl",
+    "mg", "as", "tt", "haw", "ln", "ha", "ba", "jw", "su", "yue"};
+
+const char *kz_whisper_language(size_t index) {
+    return index < KZ_WHISPER_LANGUAGES ? languages[index] : NULL;
+}
+
 // --- Ranks by bytes -----------------------------------------------------------------------------
 
 typedef struct rank_table {
