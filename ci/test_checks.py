@@ -261,7 +261,7 @@ class Words(Tree):
         self.assert_finds("check_words", "unfinished work")
 
     def test_what_is_allowed(self):
-        self.write("docs/start.md", "$HOME/models ~/work/x tests/home/x /usr/lib\n")
+        self.write("docs/start.md", "$HOME/models ~/project/x tests/home/x /usr/lib\n")
         self.assert_passes("check_words")
 
 

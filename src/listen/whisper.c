@@ -1,7 +1,7 @@
 // whisper.c: the listening stage: samples in, what was said out.
 //   in   16 kHz mono samples
 //   out  text, language, tokens and probabilities, a window at a time
-// Decoding is greedy without timestamps: what a voice agent needs, and what the goldens hold. The
+// Decoding is greedy without timestamps: what a voice conversation needs, and what the goldens hold. The
 // probability that nothing was said is the one after the start token alone, as in OpenAI's program.
 #include "listen/whisper.h"
 
