@@ -1,8 +1,9 @@
 // whisper.c: the listening stage: samples in, what was said out.
 //   in   16 kHz mono samples
 //   out  text, language, tokens and probabilities, a window at a time
-// Decoding is greedy without timestamps: what a voice conversation needs, and what the goldens hold. The
-// probability that nothing was said is the one after the start token alone, as in OpenAI's program.
+// Decoding is greedy without timestamps: what a voice conversation needs, and what the goldens
+// hold. The probability that nothing was said is the one after the start token alone, as in
+// OpenAI's program.
 #include "listen/whisper.h"
 
 #include <math.h>
