@@ -97,20 +97,23 @@ static json_t *json_stages(const kazeia_turn *turn) {
     return stages;
 }
 
+static const char *text_or_nothing(const char *text) {
+    return text == NULL ? "" : text;
+}
+
 static kazeia_status print_json_turn(cli_run *run, const char *file, const kazeia_turn *turn) {
     json_t *voice_to_voice =
         turn->voice_to_voice_ms < 0 ? json_null() : cli_json_real(turn->voice_to_voice_ms);
+    // Silence has no language: null, as transcribe writes it.
+    const char *language = text_or_nothing(turn->language);
     return cli_print_json(
         json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "file", cli_json_string(file),
                   "transcript", cli_json_string(turn->transcript), "language",
-                  cli_json_string(turn->language), "command", json_command(&turn->command), "reply",
-                  cli_json_string(turn->reply), "stages", json_stages(turn), "voice_to_voice_ms",
-                  voice_to_voice, "audio_s", cli_json_real(turn->audio_s)),
+                  cli_json_string(language[0] == '\0' ? NULL : language), "command",
+                  json_command(&turn->command), "reply", cli_json_string(turn->reply), "stages",
+                  json_stages(turn), "voice_to_voice_ms", voice_to_voice, "audio_s",
+                  cli_json_real(turn->audio_s)),
         &run->failure);
-}
-
-static const char *text_or_nothing(const char *text) {
-    return text == NULL ? "" : text;
 }
 
 static kazeia_status print_command(cli_run *run, const kazeia_command *command) {

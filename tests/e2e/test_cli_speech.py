@@ -97,6 +97,7 @@ class Speech(program.Program):
         turn, = self.turn("-o", self.folder / "silent.wav", path)
         self.assertEqual((turn["transcript"], turn["reply"], turn["command"], turn["voice_to_voice_ms"]),
                          ("", "", None, None))
+        self.assertEqual((line["language"], turn["language"]), (None, None))
         self.assertEqual(len(read_wave(self.folder / "silent.wav")[1]), 0)
 
     def test_no_samples(self):
