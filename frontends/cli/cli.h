@@ -17,6 +17,7 @@ typedef struct cli_run {
     cli_interrupt interrupt;
     cli_sentence failure;
     bool is_reported; // each failing file has had its own report
+    bool is_done;     // its file has its name: an interrupt came too late to undo that
 } cli_run;
 
 typedef struct cli_command {

@@ -101,6 +101,7 @@ kazeia_status cli_export(cli_run *run) {
     json_t *description = NULL;
     CLI_TRY(cli_refuse_same_file(run->options.recipe, run->options.output, &run->failure));
     CLI_TRY(export_program(run));
+    run->is_done = true;
     const double seconds = (cli_now_ms() - start_ms) / 1e3;
     CLI_TRY(cli_checked(run, kazeia_program_open(run->options.output, NULL, &program)));
     kazeia_status status = cli_describe(run, program, &description);

@@ -55,8 +55,8 @@ static kazeia_status run_command(cli_run *run, const cli_command *command, size_
     CLI_TRY(cli_interrupt_start(&run->interrupt, &run->failure));
     kazeia_status status = command->function(run);
     // Whatever the command made of it, even success: the person wanted it to stop, and a script
-    // must see that.
-    if (cli_interrupt_has_come(&run->interrupt)) {
+    // must see that. A file that has its name already is told of as it is.
+    if (cli_interrupt_has_come(&run->interrupt) && !run->is_done) {
         status = cli_fail(&run->failure, KAZEIA_CANCELLED, "interrupted");
     }
     cli_interrupt_stop(&run->interrupt);

@@ -17,7 +17,8 @@ extern "C" {
 
 // Called now and then while weights are written, on the thread of kazeia_export: bytes of the
 // program's weights done and in all, and the name of the present tensor, valid during the call. A
-// status other than KAZEIA_OK stops the export, which returns it and leaves no file.
+// status other than KAZEIA_OK stops the export, which returns it and leaves no file. Called a last
+// time with 0 bytes of 0 when all is on the disk, before the program takes its name.
 typedef kazeia_status (*kazeia_export_progress)(void *context, uint64_t bytes_done,
                                                 uint64_t bytes_total, const char *tensor);
 

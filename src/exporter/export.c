@@ -151,7 +151,14 @@ static kazeia_status write_program(const kazeia_export_settings *settings,
     KZ_TRY(kz_program_writer_create(settings->output, &description,
                                     settings->shard_count ? settings->shard_count : 1,
                                     &graph->memory.allocator, &writer));
-    const kazeia_status status = pack_alone(settings, checkpoint, graph, writer);
+    kazeia_status status = pack_alone(settings, checkpoint, graph, writer);
+    if (status == KAZEIA_OK) {
+        status = kz_program_writer_seal(writer);
+    }
+    // Bringing gigabytes to the disk takes a while: asked once more before the old program goes.
+    if (status == KAZEIA_OK && settings->progress) {
+        status = settings->progress(settings->progress_context, 0, 0, "");
+    }
     if (status != KAZEIA_OK) {
         kz_program_writer_abandon(writer);
         return status;

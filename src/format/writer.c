@@ -28,6 +28,8 @@ struct kz_program_writer {
     kz_checksum_stream *checksum;           // of the present context
     size_t tensor;                          // the present one
     uint64_t tensor_bytes;                  // of it, already written
+    uint64_t id;                            // of the content, once sealed
+    bool is_sealed;                         // all bytes are on the disk, under temporary names
 };
 
 static bool is_sharded(const kz_program_writer *writer) {
@@ -244,15 +246,24 @@ done:
     return status;
 }
 
-// Everything is on disk before anything has its final name; weights get theirs before the program
-// that asks for them.
-static kazeia_status commit_files(kz_program_writer *writer) {
-    const uint32_t shard_count = is_sharded(writer) ? writer->shard_count : 0;
-    for (uint32_t i = 0; i < shard_count; i++) {
+static uint32_t sibling_count(const kz_program_writer *writer) {
+    return is_sharded(writer) ? writer->shard_count : 0;
+}
+
+static kazeia_status seal_writer(kz_program_writer *writer) {
+    KZ_TRY(check_complete(writer));
+    KZ_TRY(write_tables(writer, &writer->id));
+    for (uint32_t i = 0; i < sibling_count(writer); i++) {
         KZ_TRY(kz_file_writer_flush(writer->shards[i]));
     }
     KZ_TRY(kz_file_writer_flush(writer->program));
-    for (uint32_t i = 0; i < shard_count; i++) {
+    writer->is_sealed = true;
+    return KAZEIA_OK;
+}
+
+// Weights get their names before the program that asks for them.
+static kazeia_status commit_files(kz_program_writer *writer) {
+    for (uint32_t i = 0; i < sibling_count(writer); i++) {
         kz_file_writer *shard = writer->shards[i];
         // Committing gives the file away, also when it fails: abandoning must not touch it again.
         writer->shards[i] = NULL;
@@ -263,23 +274,28 @@ static kazeia_status commit_files(kz_program_writer *writer) {
     return kz_file_writer_commit(program);
 }
 
-static kazeia_status finish_writer(kz_program_writer *writer, uint64_t *out_id) {
-    KZ_TRY(check_complete(writer));
-    KZ_TRY(write_tables(writer, out_id));
+// Everything is on disk before anything has its final name.
+static kazeia_status finish_writer(kz_program_writer *writer) {
+    if (!writer->is_sealed) {
+        KZ_TRY(seal_writer(writer));
+    }
     KZ_TRY(commit_files(writer));
     // Last of all: until the new program has its name, the old one needs its weights.
-    kz_shards_remove_older(writer->path, *out_id, is_sharded(writer) ? writer->shard_count : 0,
-                           &writer->allocator);
+    kz_shards_remove_older(writer->path, writer->id, sibling_count(writer), &writer->allocator);
     return KAZEIA_OK;
 }
 
+kazeia_status kz_program_writer_seal(kz_program_writer *writer) {
+    const kazeia_status status = seal_writer(writer);
+    return status == KAZEIA_OK ? status : kz_fail_context(status, "writing '%s'", writer->path);
+}
+
 kazeia_status kz_program_writer_finish(kz_program_writer *writer, uint64_t *out_id) {
-    uint64_t id = 0;
-    kazeia_status status = finish_writer(writer, &id);
+    kazeia_status status = finish_writer(writer);
     if (status != KAZEIA_OK) {
         status = kz_fail_context(status, "writing '%s'", writer->path);
     } else if (out_id != NULL) {
-        *out_id = id;
+        *out_id = writer->id;
     }
     kz_program_writer_abandon(writer);
     return status;

@@ -25,7 +25,11 @@ KAZEIA_MUST_CHECK kazeia_status kz_program_writer_create(const char *path,
 // tensor into the next. After a failure only abandon makes sense.
 KAZEIA_MUST_CHECK kazeia_status kz_program_writer_append(kz_program_writer *writer,
                                                          const void *bytes, size_t count);
-// Writes tables, header and checksums; renames the weights first, the program last; removes the
+// Writes tables, header and checksums and brings every byte to the disk, under temporary names: the
+// last moment at which the caller can still turn back (with abandon). May take long for large
+// files.
+KAZEIA_MUST_CHECK kazeia_status kz_program_writer_seal(kz_program_writer *writer);
+// Seals if that has not been done; renames the weights first, the program last; removes the
 // siblings of an older program of the same path. Destroys the writer, also on failure. `out_id` may
 // be NULL.
 KAZEIA_MUST_CHECK kazeia_status kz_program_writer_finish(kz_program_writer *writer,

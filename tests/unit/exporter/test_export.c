@@ -364,12 +364,19 @@ static void a_full_disk_leaves_nothing(void **state) {
 typedef struct stopper {
     size_t calls_left;
     uint64_t bytes_done, bytes_total;
+    size_t last_calls; // with 0 bytes of 0: all is on the disk
+    bool stops_at_last;
 } stopper;
 
 static kazeia_status count_down(void *context, uint64_t bytes_done, uint64_t bytes_total,
                                 const char *tensor) {
     stopper *s = context;
     assert_non_null(tensor);
+    if (bytes_total == 0) {
+        assert_true(s->bytes_done == s->bytes_total);
+        s->last_calls++;
+        return s->stops_at_last ? kz_fail(KAZEIA_CANCELLED, "asked for") : KAZEIA_OK;
+    }
     assert_true(bytes_done > s->bytes_done && bytes_done <= bytes_total);
     s->bytes_done = bytes_done;
     s->bytes_total = bytes_total;
@@ -384,12 +391,21 @@ static void a_stopped_export_leaves_the_old_program(void **state) {
     settings.progress_context = &s;
     CHECK(kazeia_export(&settings));
     assert_true(s.bytes_done == s.bytes_total);
+    assert_int_equal(s.last_calls, 1);
     const uint64_t id = whole_program(output);
     s = (stopper){.calls_left = 20};
     settings.weights = "f32";
     assert_int_equal(kazeia_export(&settings), KAZEIA_CANCELLED);
     assert_true(whole_program(output) == id);
     assert_int_equal(count_files(), 1);
+    // All bytes written and flushed, the name not yet taken.
+    for (uint32_t shards = 1; shards <= 4; shards += 3) {
+        s = (stopper){.calls_left = SIZE_MAX, .stops_at_last = true};
+        settings.shard_count = shards;
+        assert_int_equal(kazeia_export(&settings), KAZEIA_CANCELLED);
+        assert_true(whole_program(output) == id);
+        assert_int_equal(count_files(), 1);
+    }
 }
 
 // A second export to the same path, begun while the first is at work.
