@@ -32,6 +32,12 @@ class Usage(program.Program):
                 self.assertIn("--json", text)
                 self.assertEqual(text, self.assert_works("help", command))
 
+    def test_every_command_takes_threads(self):
+        for command in COMMANDS:
+            with self.subTest(command):
+                self.assert_works(command, "--threads", "2", "--help")
+                self.assert_fails(1, "--threads is '65'", command, "--threads", "65")
+
     def test_every_page_is_in_a_help(self):
         texts = "".join(self.assert_works(command, "--help") for command in COMMANDS)
         pages = {page.stem for page in (program.ROOT / "docs/options").glob("*.md")}
