@@ -419,6 +419,21 @@ static bool matches(const kz_checkpoint *checkpoint) {
            (strcmp(architecture, "whisper") == 0 || strcmp(architecture, "WhisperSpec") == 0);
 }
 
+// An option without effect would be a promise that is not kept.
+static kazeia_status refuse_chat_options(const kz_model_options *options,
+                                         const kz_whisper_shape *shape) {
+    if (!options->is_hybrid) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT,
+                       "mode: 'kv' is for language models; a Whisper has one mode: leave it out");
+    }
+    if (options->context && options->context != shape->text_context) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT,
+                       "context: %u asked for; a Whisper's is its model's, %lld: leave it out",
+                       options->context, (long long)shape->text_context);
+    }
+    return KAZEIA_OK;
+}
+
 static kazeia_status allocate_blocks(whisper *model) {
     kz_bump *memory = &model->graph->memory;
     KZ_TRY(kz_bump_take(memory, (size_t)model->shape.encoder_layers, sizeof(whisper_block),
@@ -436,6 +451,7 @@ static kazeia_status build(kz_checkpoint *checkpoint, const kz_model_options *op
     kz_whisper_tokens *tokens = NULL;
     KZ_TRY(kz_bump_take(&graph->memory, 1, sizeof *tokens, (void **)&tokens));
     KZ_TRY(kz_whisper_read_shape(checkpoint, graph, &model.shape));
+    KZ_TRY(refuse_chat_options(options, &model.shape));
     KZ_TRY(kz_model_check_cache(checkpoint, options->kv,
                                 model.shape.hidden / model.shape.decoder_heads));
     KZ_TRY(kz_whisper_read_tokens(checkpoint, graph, &model.shape, tokens));

@@ -529,10 +529,25 @@ static void each_allocation_may_fail(void **state) {
     }
 }
 
+static void a_whisper_takes_no_options_of_a_chat(void **state) {
+    kazeia_export_settings settings = settings_of("tests/golden/whisper/tiny");
+    (void)state;
+    settings.mode = "kv";
+    assert_int_equal(kazeia_export(&settings), KAZEIA_BAD_ARGUMENT);
+    assert_non_null(strstr(kazeia_last_error(), "a Whisper has one mode"));
+    settings.mode = "hybrid";
+    settings.context = 100;
+    assert_int_equal(kazeia_export(&settings), KAZEIA_BAD_ARGUMENT);
+    assert_non_null(strstr(kazeia_last_error(), "100 asked for"));
+    settings.context = 448;
+    CHECK(kazeia_export(&settings));
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         TEST(wrong_settings_are_refused),
+        TEST(a_whisper_takes_no_options_of_a_chat),
         TEST(unknown_models_are_named),
         TEST(outputs_that_cannot_be_are_refused),
         TEST(the_source_is_never_the_output),
