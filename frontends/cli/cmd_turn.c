@@ -205,23 +205,36 @@ static kazeia_status take_turns(reciting *recital) {
 }
 
 // The replies that were spoken are kept even when a recording could not be read.
-static kazeia_status recite(reciting *recital) {
+static kazeia_status write_sound(reciting *recital, bool *out_is_kept) {
     cli_run *run = recital->run;
     const uint32_t rate = kazeia_speak_sample_rate(recital->conversation.speak);
     CLI_TRY(
         cli_checked(run, kazeia_audio_writer_open(run->options.output, rate, &recital->writer)));
-    kazeia_status worst = take_turns(recital);
+    const kazeia_status worst = take_turns(recital);
     // A file that holds no turn would look like a success.
     const bool is_kept = recital->turn_count > 0 && worst != KAZEIA_CANCELLED;
     const kazeia_status closed =
         cli_checked(run, kazeia_audio_writer_close(recital->writer, is_kept));
-    if (worst == KAZEIA_OK || closed != KAZEIA_OK) {
-        worst = closed;
+    *out_is_kept = is_kept && closed == KAZEIA_OK;
+    return closed == KAZEIA_OK ? worst : closed;
+}
+
+static kazeia_status recite(reciting *recital) {
+    cli_run *run = recital->run;
+    const char *timeline = run->options.timeline;
+    cli_new_file picture = {0};
+    bool is_kept = false;
+    // Before the first turn: a name that cannot be written must not cost a whole conversation.
+    if (timeline != NULL) {
+        CLI_TRY(cli_new_file_open(timeline, &picture, &run->failure));
     }
-    if (is_kept && run->options.timeline != NULL && closed == KAZEIA_OK) {
-        CLI_TRY(cli_timeline_write(run->options.timeline, recital->turns, recital->turn_count,
-                                   &run->failure));
+    kazeia_status worst = write_sound(recital, &is_kept);
+    if (timeline != NULL && is_kept) {
+        const kazeia_status drawn =
+            cli_timeline_write(&picture, recital->turns, recital->turn_count, &run->failure);
+        worst = drawn == KAZEIA_OK ? worst : drawn;
     }
+    cli_new_file_drop(&picture);
     return worst;
 }
 

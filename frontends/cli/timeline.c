@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "new_file.h"
-
 // All in pixels of the picture.
 #define WIDTH 960
 #define LEFT 92
@@ -30,7 +28,7 @@ const char *const cli_stage_names[CLI_STAGE_COUNT] = {"listen", "command", "thin
 static const char *const COLOURS[CLI_STAGE_COUNT] = {"#2f6f9f", "#8a5a9e", "#b8651b", "#2e8555"};
 
 typedef struct picture {
-    cli_new_file file;
+    cli_new_file *file;
     cli_sentence *failure;
     double longest_ms;
 } picture;
@@ -45,7 +43,7 @@ static kazeia_status draw(picture *canvas, const char *format, ...) {
     va_end(values);
     // A piece is a few lines of a bounded length: a longer one would be cut, never overrun.
     const size_t bytes = (size_t)length < sizeof piece ? (size_t)length : sizeof piece - 1;
-    return cli_new_file_write(&canvas->file, piece, bytes, canvas->failure);
+    return cli_new_file_write(canvas->file, piece, bytes, canvas->failure);
 }
 
 // Text with XML's own characters escaped; control characters, which XML forbids, become spaces.
@@ -70,7 +68,7 @@ static kazeia_status draw_escaped(picture *canvas, const char *text) {
         }
         const char plain = (unsigned char)*text < ' ' ? ' ' : *text;
         CLI_TRY(escape != NULL ? draw(canvas, "%s", escape)
-                               : cli_new_file_write(&canvas->file, &plain, 1, canvas->failure));
+                               : cli_new_file_write(canvas->file, &plain, 1, canvas->failure));
     }
     return KAZEIA_OK;
 }
@@ -210,14 +208,10 @@ void cli_timeline_keep_text(const char *text, cli_timeline_turn *out_turn) {
     memcpy(out_turn->heard + bytes, is_cut ? MORE : "", is_cut ? sizeof MORE : 1);
 }
 
-kazeia_status cli_timeline_write(const char *path, const cli_timeline_turn *turns, size_t count,
+kazeia_status cli_timeline_write(cli_new_file *file, const cli_timeline_turn *turns, size_t count,
                                  cli_sentence *out_sentence) {
-    picture canvas = {.failure = out_sentence, .longest_ms = longest_of(turns, count)};
-    CLI_TRY(cli_new_file_open(path, &canvas.file, out_sentence));
-    kazeia_status status = draw_all(&canvas, turns, count);
-    if (status == KAZEIA_OK) {
-        status = cli_new_file_commit(&canvas.file, out_sentence);
-    }
-    cli_new_file_drop(&canvas.file);
-    return status;
+    picture canvas = {
+        .file = file, .failure = out_sentence, .longest_ms = longest_of(turns, count)};
+    CLI_TRY(draw_all(&canvas, turns, count));
+    return cli_new_file_commit(file, out_sentence);
 }

@@ -6,6 +6,7 @@
 #define CLI_TIMELINE_H
 
 #include "failure.h"
+#include "new_file.h"
 
 #define CLI_STAGE_COUNT 4
 
@@ -21,7 +22,8 @@ extern const char *const cli_stage_names[CLI_STAGE_COUNT];
 
 // Keeps the beginning of a text, cut between characters.
 void cli_timeline_keep_text(const char *text, cli_timeline_turn *out_turn);
-kazeia_status cli_timeline_write(const char *path, const cli_timeline_turn *turns, size_t count,
+// Into a new file that is open; puts it in place, or leaves it for its owner to drop.
+kazeia_status cli_timeline_write(cli_new_file *file, const cli_timeline_turn *turns, size_t count,
                                  cli_sentence *out_sentence);
 
 #endif

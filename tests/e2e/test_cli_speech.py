@@ -238,6 +238,10 @@ class Speech(program.Program):
                                   "nowhere.wav")
         self.assertEqual(result.returncode, 1)
         self.assertFalse(out.exists())
+        result = self.run_program("turn", "--stt", "listener", "--llm", "talker", "-o", out,
+                                  "--timeline", self.folder / "part.svg", "nowhere.wav")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(list(self.folder.glob("part.*")), [])
 
     def test_turn_refuses(self):
         out = self.folder / "refused_turn.wav"
@@ -245,6 +249,10 @@ class Speech(program.Program):
         wrong.write_text("intents: [", encoding="utf-8")
         ready = ["turn", "--stt", "listener", "--llm", "talker", "-o", out, VOICE]
         self.assert_fails(2, "wrong.yaml", *ready, "--commands", wrong)
+        # Before the first turn: nothing was said, and no sound is kept.
+        result = self.run_program(*ready, "--timeline", self.folder / "nowhere" / "turn.svg")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertIn("expected a name in a folder that exists", result.stderr)
         self.assert_fails(1, "'chat' expected", "turn", "--stt", "listener", "--llm", "listener", "-o",
                           out, VOICE)
         self.assert_fails(1, "are one file", *ready, "--timeline", out)
