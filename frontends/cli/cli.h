@@ -31,6 +31,7 @@ typedef struct cli_command {
 // The commands in the order of a model's life; ends with a row whose name is NULL.
 extern const cli_command cli_commands[];
 const cli_command *cli_command_find(const char *name);
+// NULL: none is near enough to be meant.
 const char *cli_command_nearest(const char *name);
 
 kazeia_status cli_export(cli_run *run);

@@ -1,7 +1,7 @@
 // commands.c: the table of commands.
 //
 // in:  a name
-// out: the command, or the one whose name is nearest
+// out: the command, or the one whose name it may be a slip of
 #include <stdint.h>
 #include <string.h>
 
@@ -46,5 +46,5 @@ const char *cli_command_nearest(const char *name) {
             nearest = command->name;
         }
     }
-    return nearest;
+    return cli_is_slip(least, nearest, name) ? nearest : NULL;
 }

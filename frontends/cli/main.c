@@ -20,9 +20,14 @@ static bool is_one_of(const char *word, const char *one, const char *other, cons
 }
 
 static kazeia_status fail_unknown(cli_run *run, const char *name) {
-    return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT,
-                    "unknown %s '%s'; the nearest is '%s'. 'kazeia help' lists all.",
-                    name[0] == '-' ? "option" : "command", name, cli_command_nearest(name));
+    const char *nearest = cli_command_nearest(name);
+    (void)cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT, "unknown %s '%s'",
+                   name[0] == '-' ? "option" : "command", name);
+    if (nearest != NULL) {
+        cli_fail_more(&run->failure, "; the nearest is '%s'", nearest);
+    }
+    cli_fail_more(&run->failure, ". 'kazeia help' lists all.");
+    return KAZEIA_BAD_ARGUMENT;
 }
 
 static kazeia_status check_argument_count(cli_run *run, const cli_command *command) {

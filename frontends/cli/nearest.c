@@ -1,7 +1,8 @@
 // nearest.c: which known word is closest to a misspelt one.
 //
 // in:  two words
-// out: their distance (Damerau and Levenshtein's, with swaps of neighbours only)
+// out: their distance (Damerau and Levenshtein's, with swaps of neighbours only); whether it is
+// small
 //
 // A swap counts once, because "--modle" for "--model" is the most frequent slip.
 #include "nearest.h"
@@ -33,4 +34,15 @@ size_t cli_edit_distance(const char *left, const char *right) {
         }
     }
     return cost[rows][columns];
+}
+
+static size_t count_letters(const char *word) {
+    return strnlen(word + strspn(word, "-"), LONGEST_WORD);
+}
+
+bool cli_is_slip(size_t distance, const char *left, const char *right) {
+    const size_t left_letters = count_letters(left);
+    const size_t right_letters = count_letters(right);
+    const size_t most = (left_letters > right_letters ? left_letters : right_letters) / 3;
+    return distance <= (most > 1 ? most : 1);
 }

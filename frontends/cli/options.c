@@ -242,6 +242,7 @@ static kazeia_status set_defaults(const option_reader *reader) {
     return KAZEIA_OK;
 }
 
+// NULL: none is near enough to be meant.
 static const char *nearest_option(const char *command, const char *name) {
     const char *nearest = "--help";
     size_t least = SIZE_MAX;
@@ -253,7 +254,7 @@ static const char *nearest_option(const char *command, const char *name) {
             nearest = row->name;
         }
     }
-    return nearest;
+    return cli_is_slip(least, nearest, name) ? nearest : NULL;
 }
 
 static kazeia_status fail_unknown(const option_reader *reader, const char *name, size_t length) {
@@ -271,9 +272,12 @@ static kazeia_status fail_unknown(const option_reader *reader, const char *name,
             separator = ", ";
         }
     }
-    cli_fail_more(reader->sentence, "%s; the nearest is '%s'. 'kazeia %s --help' lists all.",
-                  separator[0] == ',' ? ")" : "", nearest_option(reader->command, word),
-                  reader->command);
+    cli_fail_more(reader->sentence, "%s", separator[0] == ',' ? ")" : "");
+    const char *nearest = nearest_option(reader->command, word);
+    if (nearest != NULL) {
+        cli_fail_more(reader->sentence, "; the nearest is '%s'", nearest);
+    }
+    cli_fail_more(reader->sentence, ". 'kazeia %s --help' lists all.", reader->command);
     return KAZEIA_BAD_ARGUMENT;
 }
 

@@ -124,6 +124,8 @@ static void test_numbers_are_strict(void **state) {
 static void test_wrong_lines(void **state) {
     (void)state;
     assert_refused("generate", "--modle m", "the nearest is '--model'");
+    assert_refused("generate", "--bogus", "unknown option '--bogus' of generate. 'kazeia generate");
+    assert_refused("transcribe", "--min-p 1", ", turn). 'kazeia transcribe");
     assert_refused("transcribe", "--prompt x", "belongs to generate");
     assert_refused("generate", "--prompt x", "--model MODEL is missing");
     assert_refused("export", "a", "-o OUT.kzp is missing");
@@ -201,6 +203,15 @@ static void test_distances(void **state) {
     assert_int_equal(cli_edit_distance(endless, ""), 63);
 }
 
+static void test_slips(void **state) {
+    (void)state;
+    assert_true(cli_is_slip(1, "--sst", "--stt"));
+    assert_false(cli_is_slip(2, "--xyt", "--stt"));
+    assert_true(cli_is_slip(2, "--threda", "--threads"));
+    assert_false(cli_is_slip(3, "--thxxxs", "--threads"));
+    assert_true(cli_is_slip(1, "kv", "v"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_and_defaults),
@@ -212,6 +223,7 @@ int main(void) {
         cmocka_unit_test(test_empty_texts_are_texts),
         cmocka_unit_test(test_help_comes_first),
         cmocka_unit_test(test_every_page_has_its_option),
+        cmocka_unit_test(test_slips),
         cmocka_unit_test(test_distances),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,6 +49,8 @@ class Usage(program.Program):
         self.assertEqual(self.run_program().returncode, 1)
         self.assert_fails(1, "the nearest is 'generate'", "genrate")
         self.assert_fails(1, "the nearest is 'say'", "help", "sya")
+        self.assert_fails(1, "unknown command 'foo'. 'kazeia help'", "foo")
+        self.assert_fails(1, "unknown option '--bogus'. 'kazeia help'", "--bogus")
         self.assert_fails(1, "the nearest is '--model'", "generate", "--modl", "x")
         self.assert_fails(1, "--model MODEL is missing", "transcribe", "a.wav")
         self.assert_fails(1, "FILE... is missing", "transcribe", "--model", "x")
