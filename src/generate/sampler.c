@@ -2,7 +2,8 @@
 //   in   logits [vocabulary]
 //   out  a token id
 // The best candidates come off a heap one by one, so that a vocabulary of 150,000 is never sorted
-// whole: top-k and top-p look at what they keep and little more.
+// whole: top-k and top-p look at what they keep and little more. Temperature alone keeps every
+// token and needs no candidates: the draw walks over sums of whole blocks of the row.
 #include "generate/sampler.h"
 
 #include <math.h>
@@ -108,20 +109,33 @@ static inline float exponential(float x) {
 
 // Lanes are summed in one fixed order, whatever the vector width: the same logits give the same
 // probability on every machine.
-static float sum_exponentials(const float *logits, size_t count, float largest) {
+static float sum_exponentials(const float *logits, size_t count, float temperature, float largest) {
     float lanes[SUM_LANES] = {0.0f};
     size_t i = 0;
     for (; i + SUM_LANES <= count; i += SUM_LANES) {
         for (size_t lane = 0; lane < SUM_LANES; lane++) {
-            lanes[lane] += exponential(logits[i + lane] - largest);
+            lanes[lane] += exponential(logits[i + lane] / temperature - largest);
         }
     }
     float sum = 0.0f;
     for (; i < count; i++) {
-        sum += exponential(logits[i] - largest);
+        sum += exponential(logits[i] / temperature - largest);
     }
     for (size_t lane = 0; lane < SUM_LANES; lane++) {
         sum += lanes[lane];
+    }
+    return sum;
+}
+
+static size_t block_count(size_t count, size_t first) {
+    return count - first < SUM_BLOCK ? count - first : SUM_BLOCK;
+}
+
+// Of e^(logit / temperature - largest), where `largest` is the largest logit / temperature.
+static double sum_row(const float *logits, size_t count, float temperature, float largest) {
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i += SUM_BLOCK) {
+        sum += (double)sum_exponentials(logits + i, block_count(count, i), temperature, largest);
     }
     return sum;
 }
@@ -143,12 +157,7 @@ double kz_logits_log_probability(const float *logits, size_t count, int32_t toke
     if (logits[best] == INFINITY) {
         return logits[token] == INFINITY ? -log((double)count_infinite(logits, count)) : -INFINITY;
     }
-    double sum = 0.0;
-    for (size_t i = 0; i < count; i += SUM_BLOCK) {
-        const size_t left = count - i;
-        sum +=
-            (double)sum_exponentials(logits + i, left < SUM_BLOCK ? left : SUM_BLOCK, logits[best]);
-    }
+    const double sum = sum_row(logits, count, 1.0f, logits[best]);
     return (double)logits[token] - (double)logits[best] - log(sum);
 }
 
@@ -208,16 +217,26 @@ static void read_logits(kz_sampler *sampler, const float *logits) {
     sampler->heap_count = sampler->count;
 }
 
-// Probabilities of candidates [first, count), relative to the best score among them.
-static void normalise(kz_sampler *sampler, size_t first, float best) {
-    double sum = 0.0;
+// Until normalise, a candidate's probability is its weight: relative to the best one's, which is 1.
+static void weigh(kz_sampler *sampler, size_t first, float best) {
     for (size_t i = first; i < sampler->count; i++) {
         kz_candidate *candidate = &sampler->candidates[i];
         // The difference of two infinities is no number, yet equal scores are equally likely.
         candidate->probability =
-            candidate->score == best ? 1.0 : (double)expf(candidate->score - best);
-        sum += candidate->probability;
+            candidate->score == best ? 1.0 : (double)exponential(candidate->score - best);
     }
+}
+
+static double sum_weights(const kz_sampler *sampler, size_t first) {
+    double sum = 0.0;
+    for (size_t i = first; i < sampler->count; i++) {
+        sum += sampler->candidates[i].probability;
+    }
+    return sum;
+}
+
+static void normalise(kz_sampler *sampler, size_t first) {
+    const double sum = sum_weights(sampler, first);
     for (size_t i = first; i < sampler->count; i++) {
         sampler->candidates[i].probability /= sum;
     }
@@ -249,13 +268,12 @@ static size_t keep_top_k(kz_sampler *sampler) {
     return sampler->heap_count;
 }
 
-// The candidate that passes the limit is kept, so at least one always is.
-// Keeps a candidate while those better than it hold less than top_p.
+// Keeps a candidate while those better than it hold less than top_p: at least one always stays.
 static size_t keep_top_p(kz_sampler *sampler, size_t first) {
-    const double limit = (double)sampler->sampling.top_p;
-    if (limit >= 1.0) {
+    if (sampler->sampling.top_p >= 1.0f) {
         return first;
     }
+    const double limit = (double)sampler->sampling.top_p * sum_weights(sampler, first);
     double held = 0.0;
     // Top-k was off: candidates come off the heap until they hold enough. After top-k they are
     // sorted already, the best last.
@@ -275,12 +293,11 @@ static size_t keep_top_p(kz_sampler *sampler, size_t first) {
 
 // Moves those that are likely enough to the end.
 static size_t keep_min_p(kz_sampler *sampler, size_t first) {
-    double best = 0.0;
-    for (size_t i = first; i < sampler->count; i++) {
-        const double probability = sampler->candidates[i].probability;
-        best = probability > best ? probability : best;
+    // The best weight is 1.
+    const double threshold = (double)sampler->sampling.min_p;
+    if (threshold == 0.0) {
+        return first;
     }
-    const double threshold = best * (double)sampler->sampling.min_p;
     size_t kept = sampler->count;
     // Downwards: what is swapped into place i was looked at before, and refused.
     for (size_t i = sampler->count; i-- > first;) {
@@ -307,25 +324,63 @@ kazeia_status kz_sampler_candidates(kz_sampler *sampler, const float *logits,
     // The best candidate passes every filter, so its score stays the reference of all three.
     const float best = best_score(sampler, 0);
     size_t first = keep_top_k(sampler);
-    normalise(sampler, first, best);
+    weigh(sampler, first, best);
     first = keep_top_p(sampler, first);
-    normalise(sampler, first, best);
     first = keep_min_p(sampler, first);
-    normalise(sampler, first, best);
+    normalise(sampler, first);
     *out_candidates = sampler->candidates + first;
     *out_count = sampler->count - first;
     return KAZEIA_OK;
 }
 
-kazeia_status kz_sampler_pick(kz_sampler *sampler, const float *logits, int32_t *out_token) {
-    if (sampler->sampling.temperature == 0.0f) {
-        const int32_t best = kz_logits_best(logits, sampler->vocabulary);
-        if (best < 0) {
-            return fail_without_number();
+// --- Draws --------------------------------------------------------------------------------------
+
+static bool has_filter(const kz_sampling *sampling) {
+    return sampling->top_k > 0 || sampling->top_p < 1.0f || sampling->min_p > 0.0f;
+}
+
+// The last token with a weight takes what rounding leaves of the block's sum.
+static int32_t draw_in_block(const float *logits, size_t count, float temperature, float largest,
+                             double left) {
+    size_t chosen = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double weight = (double)exponential(logits[i] / temperature - largest);
+        if (weight > 0.0) {
+            chosen = i;
+            if (left < weight) {
+                break;
+            }
+            left -= weight;
         }
-        *out_token = best;
-        return KAZEIA_OK;
     }
+    return (int32_t)chosen;
+}
+
+// Among all tokens of the row. `largest`: the largest logit / temperature, finite.
+static int32_t draw_from_row(kz_sampler *sampler, const float *logits, float largest) {
+    const size_t count = sampler->vocabulary;
+    const float temperature = sampler->sampling.temperature;
+    double left = kz_random_unit(&sampler->random) * sum_row(logits, count, temperature, largest);
+    size_t block = 0;
+    double left_in_block = left;
+    for (size_t i = 0; i < count; i += SUM_BLOCK) {
+        const double sum =
+            (double)sum_exponentials(logits + i, block_count(count, i), temperature, largest);
+        if (sum > 0.0) {
+            block = i;
+            left_in_block = left;
+            if (left < sum) {
+                break;
+            }
+            left -= sum;
+        }
+    }
+    return (int32_t)block + draw_in_block(logits + block, block_count(count, block), temperature,
+                                          largest, left_in_block);
+}
+
+static kazeia_status draw_from_candidates(kz_sampler *sampler, const float *logits,
+                                          int32_t *out_token) {
     const kz_candidate *candidates = NULL;
     size_t count = 0;
     KZ_TRY(kz_sampler_candidates(sampler, logits, &candidates, &count));
@@ -336,5 +391,23 @@ kazeia_status kz_sampler_pick(kz_sampler *sampler, const float *logits, int32_t 
         left -= candidates[chosen++].probability;
     }
     *out_token = candidates[chosen].token;
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_sampler_pick(kz_sampler *sampler, const float *logits, int32_t *out_token) {
+    const int32_t best = kz_logits_best(logits, sampler->vocabulary);
+    if (best < 0) {
+        return fail_without_number();
+    }
+    if (sampler->sampling.temperature == 0.0f) {
+        *out_token = best;
+        return KAZEIA_OK;
+    }
+    // Small temperatures make scores infinite; candidates know what these share.
+    const float largest = logits[best] / sampler->sampling.temperature;
+    if (has_filter(&sampler->sampling) || !isfinite(largest)) {
+        return draw_from_candidates(sampler, logits, out_token);
+    }
+    *out_token = draw_from_row(sampler, logits, largest);
     return KAZEIA_OK;
 }

@@ -200,6 +200,32 @@ static void test_log_probabilities_of_a_long_row(void **state) {
     }
 }
 
+// A min-p that refuses nothing goes by candidates, no filter goes by blocks: the draws agree. Rows
+// end in the middle of a block, and hold tokens that cannot be drawn.
+static void draws_by_blocks_and_by_candidates_agree(void **state) {
+    (void)state;
+    enum { TOKENS = 2600, DRAWS = 500 };
+    static float logits[TOKENS];
+    for (size_t i = 0; i < TOKENS; i++) {
+        logits[i] = i % 7 == 0 ? -INFINITY : i % 11 == 0 ? NAN : (float)sin((double)i) * 3.0f;
+    }
+    const kz_sampling by_blocks = {.temperature = 0.8f, .top_p = 1.0f, .seed = 3};
+    kz_sampling by_candidates = by_blocks;
+    by_candidates.min_p = 1e-30f;
+    kz_sampler *first = NULL, *second = NULL;
+    assert_int_equal(kz_sampler_create(&by_blocks, TOKENS, NULL, &first), KAZEIA_OK);
+    assert_int_equal(kz_sampler_create(&by_candidates, TOKENS, NULL, &second), KAZEIA_OK);
+    for (size_t i = 0; i < DRAWS; i++) {
+        int32_t token = -1, same = -1;
+        assert_int_equal(kz_sampler_pick(first, logits, &token), KAZEIA_OK);
+        assert_int_equal(kz_sampler_pick(second, logits, &same), KAZEIA_OK);
+        assert_int_equal(token, same);
+        assert_true(logits[token] > -INFINITY);
+    }
+    kz_sampler_destroy(first);
+    kz_sampler_destroy(second);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_log_probabilities_of_a_long_row),
@@ -208,6 +234,7 @@ int main(void) {
         cmocka_unit_test(logits_without_a_number_are_refused),
         cmocka_unit_test(settings_out_of_range_are_refused),
         cmocka_unit_test(draws_follow_the_probabilities_and_the_seed),
+        cmocka_unit_test(draws_by_blocks_and_by_candidates_agree),
         cmocka_unit_test(log_probabilities_sum_to_one),
         cmocka_unit_test(infinite_logits_share_the_probability),
     };
