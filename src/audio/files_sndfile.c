@@ -226,5 +226,8 @@ done:
         kz_samples_clear(&reader.result, &reader.allocator);
     }
     clear_reader(&reader);
-    return status;
+    return status != KAZEIA_BAD_FILE
+               ? status
+               : kz_fail_advice(status, "give a sound file: WAV, FLAC, Ogg, MP3 or another that "
+                                        "libsndfile reads");
 }

@@ -102,6 +102,21 @@ kazeia_status kz_fail_context(kazeia_status status, const char *format, ...) {
     return status;
 }
 
+kazeia_status kz_fail_advice(kazeia_status status, const char *advice) {
+    char raw[KZ_SENTENCE_BYTES + 1];
+    const size_t length = strlen(last_sentence);
+    const size_t advice_length = strlen(advice);
+    // Half an advice helps nobody.
+    if (length == 0 || length + advice_length + 3 > KZ_SENTENCE_BYTES) {
+        return status;
+    }
+    memcpy(raw, last_sentence, length);
+    memcpy(raw + length, "; ", 2);
+    memcpy(raw + length + 2, advice, advice_length + 1);
+    set_sentence(raw, false);
+    return status;
+}
+
 const char *kazeia_status_name(kazeia_status status) {
     static const char *const names[] = {
 #define STATUS_NAME(name, value, text) [value] = #name,

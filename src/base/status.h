@@ -25,6 +25,10 @@ kazeia_status kz_fail(kazeia_status status, const char *format, ...)
 kazeia_status kz_fail_context(kazeia_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+// Puts "; advice" behind the present sentence: the next step, once, where it is known. A sentence
+// that leaves no room stays as it is. Returns `status`.
+kazeia_status kz_fail_advice(kazeia_status status, const char *advice);
+
 // Returns from the calling function with any status but KAZEIA_OK, NEEDS_INPUT and DONE among them.
 #define KZ_TRY(expression)                                 \
     do {                                                   \

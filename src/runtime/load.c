@@ -30,7 +30,7 @@ kazeia_status kz_program_open(const char *path, const kazeia_allocator *allocato
     const kazeia_status status = kz_program_file_open(path, &program->allocator, &program->file);
     if (status != KAZEIA_OK) {
         kz_program_release(program);
-        return status;
+        return status == KAZEIA_BAD_FILE ? kz_fail_advice(status, "export it again") : status;
     }
     *out_program = program;
     return KAZEIA_OK;
@@ -44,7 +44,7 @@ kazeia_status kz_program_open_memory(const uint8_t *bytes, size_t count,
         kz_program_file_open_memory(bytes, count, &program->allocator, &program->file);
     if (status != KAZEIA_OK) {
         kz_program_release(program);
-        return status;
+        return status == KAZEIA_BAD_FILE ? kz_fail_advice(status, "export it again") : status;
     }
     *out_program = program;
     return KAZEIA_OK;

@@ -220,7 +220,8 @@ kazeia_status kz_checkpoint_open(const char *path, const kazeia_allocator *alloc
     const kazeia_status status = open_path(checkpoint);
     if (status != KAZEIA_OK) {
         kz_checkpoint_close(checkpoint);
-        return status;
+        return status == KAZEIA_BAD_FILE ? kz_fail_advice(status, "fetch or copy it again")
+                                         : status;
     }
     *out_checkpoint = checkpoint;
     return KAZEIA_OK;

@@ -66,7 +66,8 @@ kazeia_status kz_model_check_cache(const kz_checkpoint *checkpoint, kz_type type
 kazeia_status kz_language_choose_context(uint32_t wished, int64_t model_context,
                                          int64_t *out_context) {
     if (wished > model_context) {
-        return kz_fail(KAZEIA_BAD_ARGUMENT, "context: %u asked for, the model has %lld positions",
+        return kz_fail(KAZEIA_BAD_ARGUMENT,
+                       "context: %u asked for, the model has %lld positions; choose at most that",
                        wished, (long long)model_context);
     }
     // Caches are as long as the context: a model's own 40,960 positions would take gigabytes that

@@ -168,8 +168,22 @@ static void test_failures_travel_up(void **state) {
     assert_int_equal(steps, 12);
 }
 
+static void test_advice_follows_the_sentence(void **state) {
+    (void)state;
+    assert_int_equal(kz_fail(KAZEIA_BAD_FILE, "a.kzp: damaged"), KAZEIA_BAD_FILE);
+    assert_int_equal(kz_fail_advice(KAZEIA_BAD_FILE, "export it again"), KAZEIA_BAD_FILE);
+    assert_string_equal(kazeia_last_error(), "a.kzp: damaged; export it again");
+    char filler[KZ_SENTENCE_BYTES];
+    memset(filler, 'x', sizeof filler - 1);
+    filler[sizeof filler - 1] = '\0';
+    assert_int_equal(kz_fail(KAZEIA_BAD_FILE, "%s", filler), KAZEIA_BAD_FILE);
+    assert_int_equal(kz_fail_advice(KAZEIA_BAD_FILE, "export it again"), KAZEIA_BAD_FILE);
+    assert_string_equal(kazeia_last_error(), filler);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_advice_follows_the_sentence),
         cmocka_unit_test(test_names_are_those_of_the_list),
         cmocka_unit_test(test_the_version_has_three_numbers),
         cmocka_unit_test(test_a_failure_sets_the_sentence),
