@@ -13,33 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../metered_allocator.h"
 #include "base/thread.h"
 #include "generate/loop.h"
 #include "tiny_run.h"
 
 #define VOCABULARY 100
 #define COUNT 90 // more than one chunk of prefill_forward
-
-typedef struct metered_allocator {
-    size_t calls, calls_allowed, bytes, live;
-} metered_allocator;
-
-static void *allocate_metered(void *context, size_t bytes) {
-    metered_allocator *meter = context;
-    if (meter->calls == meter->calls_allowed) {
-        return NULL;
-    }
-    meter->calls++;
-    meter->bytes += bytes;
-    meter->live++;
-    return malloc(bytes);
-}
-
-static void release_metered(void *context, void *memory) {
-    metered_allocator *meter = context;
-    meter->live -= memory != NULL;
-    free(memory);
-}
 
 typedef struct fixture {
     tiny_llama llama;

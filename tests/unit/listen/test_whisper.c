@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../metered_allocator.h"
 #include "audio/mel.h"
 #include "base/thread.h"
 #include "format/tokenizer.h"
@@ -20,26 +21,6 @@
 #include "scripted_listener.h"
 
 #define RATE KZ_MEL_RATE_HZ
-
-typedef struct metered_allocator {
-    size_t calls, calls_allowed, live;
-} metered_allocator;
-
-static void *allocate_metered(void *context, size_t bytes) {
-    metered_allocator *meter = context;
-    if (meter->calls == meter->calls_allowed) {
-        return NULL;
-    }
-    meter->calls++;
-    meter->live++;
-    return malloc(bytes);
-}
-
-static void release_metered(void *context, void *memory) {
-    metered_allocator *meter = context;
-    meter->live -= memory != NULL;
-    free(memory);
-}
 
 typedef struct fixture {
     scripted_listener listener;

@@ -14,32 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../metered_allocator.h"
 #include "base/clock.h"
 #include "base/thread.h"
 #include "llm/chat.h"
 #include "llm/measure.h"
 #include "text/utf8.h"
 #include "tiny_chat.h"
-
-typedef struct metered_allocator {
-    size_t calls, calls_allowed, live;
-} metered_allocator;
-
-static void *allocate_metered(void *context, size_t bytes) {
-    metered_allocator *meter = context;
-    if (meter->calls == meter->calls_allowed) {
-        return NULL;
-    }
-    meter->calls++;
-    meter->live++;
-    return malloc(bytes);
-}
-
-static void release_metered(void *context, void *memory) {
-    metered_allocator *meter = context;
-    meter->live -= memory != NULL;
-    free(memory);
-}
 
 typedef struct fixture {
     tiny_chat tiny;

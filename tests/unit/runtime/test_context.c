@@ -12,30 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../metered_allocator.h"
 #include "base/clock.h"
 #include "base/thread.h"
 #include "tiny_run.h"
-
-typedef struct metered_allocator {
-    size_t calls, calls_allowed, bytes, live;
-} metered_allocator;
-
-static void *allocate_metered(void *context, size_t bytes) {
-    metered_allocator *meter = context;
-    if (meter->calls == meter->calls_allowed) {
-        return NULL;
-    }
-    meter->calls++;
-    meter->bytes += bytes;
-    meter->live++;
-    return malloc(bytes);
-}
-
-static void release_metered(void *context, void *memory) {
-    metered_allocator *meter = context;
-    meter->live -= memory != NULL;
-    free(memory);
-}
 
 static kazeia_allocator meter_make(metered_allocator *meter, size_t calls_allowed) {
     *meter = (metered_allocator){.calls_allowed = calls_allowed};
