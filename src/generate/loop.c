@@ -11,10 +11,22 @@ kazeia_status kz_loop_start(kz_loop *loop, const int32_t *ids, size_t count) {
     return kz_session_extend(loop->session, loop->sequence, ids, count);
 }
 
-static void apply_mask(const kz_token_mask *mask, float *logits, uint32_t vocabulary) {
-    for (uint32_t i = 0; i < vocabulary; i++) {
-        if (!mask->is_allowed(mask->context, (int32_t)i)) {
-            logits[i] = -INFINITY;
+#define WORD_BITS 32u
+
+static void forbid_word(uint32_t allowed, float *logits, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        logits[i] = (allowed >> i) & 1 ? logits[i] : -INFINITY;
+    }
+}
+
+// In place and word by word: a grammar mostly forbids whole words of a large vocabulary, which is a
+// store without a test for each of its tokens.
+static void apply_mask(const uint32_t *allowed, float *logits, uint32_t vocabulary) {
+    for (uint32_t first = 0; first < vocabulary; first += WORD_BITS) {
+        const uint32_t word = allowed[first / WORD_BITS];
+        const uint32_t left = vocabulary - first;
+        if (word != UINT32_MAX) {
+            forbid_word(word, logits + first, left < WORD_BITS ? left : WORD_BITS);
         }
     }
 }
@@ -27,8 +39,9 @@ static kazeia_status choose(kz_loop *loop, int32_t *out_token) {
         loop->processor.process(loop->processor.context, loop->step, logits, vocabulary);
     }
     // Last, so that no processor can raise a token that the grammar forbids.
-    if (loop->mask) {
-        apply_mask(loop->mask, logits, vocabulary);
+    const uint32_t *allowed = loop->mask ? loop->mask->allowed(loop->mask->context) : NULL;
+    if (allowed) {
+        apply_mask(allowed, logits, vocabulary);
     }
     KZ_TRY(kz_sampler_pick(loop->sampler, logits, out_token));
     // The probability among what processor and mask left: what the choice was made of.

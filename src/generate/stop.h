@@ -20,12 +20,14 @@ typedef struct kz_stop_rule {
     kz_stop_action (*judge)(void *context, int32_t token);
 } kz_stop_rule;
 
-// Which tokens may come next (a grammar, say). Asked for each token of the vocabulary at each step;
-// `advance` is not called for the token that ends a reply.
+// Which tokens may come next (a grammar, say).
 typedef struct kz_token_mask {
     void *context;
-    bool (*is_allowed)(void *context, int32_t token);
-    void (*advance)(void *context, int32_t token); // the token was chosen
+    // One bit a token of the vocabulary, token t's being bit t % 32 of word t / 32; it stays until
+    // `advance`. NULL: every token may come. Asked for once a step.
+    const uint32_t *(*allowed)(void *context);
+    // The token was chosen. Not called for the token that ends a reply.
+    void (*advance)(void *context, int32_t token);
 } kz_token_mask;
 
 typedef struct kz_token_child {
