@@ -51,6 +51,23 @@ KAZEIA_API kazeia_export_settings kazeia_export_settings_default(void);
 // itself must not be NULL); BUSY while another export writes the same output.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_export(const kazeia_export_settings *settings);
 
+// What kazeia_export_text shall look for; may be added together.
+typedef enum kazeia_export_part {
+    KAZEIA_EXPORT_TOKENIZER = 1,
+    KAZEIA_EXPORT_TEMPLATE = 2,
+} kazeia_export_part;
+
+// The texts of a checkpoint as a program without weights, in memory, for
+// kazeia_program_open_memory. Of `settings` the source and the allocator count. The source may be
+// any GGUF file, with weights or without, and any folder with tokenizer.json: whether the model
+// could be exported is not asked. Of the parts that are not asked for nothing is said. UNSUPPORTED
+// for a tokenizer or a template that is not handled, by name, and for a source that has no
+// tokenizer when one is asked for; else as kazeia_export. On failure *out_bytes is NULL.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_export_text(
+    const kazeia_export_settings *settings, uint32_t parts, void **out_bytes, size_t *out_count);
+// Frees them, with the settings' allocator. NULL is fine.
+KAZEIA_API void kazeia_export_text_free(void *bytes, const kazeia_allocator *allocator);
+
 #ifdef __cplusplus
 }
 #endif

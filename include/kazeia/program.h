@@ -75,6 +75,11 @@ typedef struct kazeia_program kazeia_program;
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_program_open(const char *path,
                                                                const kazeia_allocator *allocator,
                                                                kazeia_program **out_program);
+// The same from `count` bytes in memory, aligned to 64: a program of one file, as
+// kazeia_export_text makes. They must outlive the program and all that was made of it.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
+kazeia_program_open_memory(const void *bytes, size_t count, const kazeia_allocator *allocator,
+                           kazeia_program **out_program);
 // Stages and tokenizers keep the program alive for themselves: it may be closed before them.
 KAZEIA_API void kazeia_program_close(kazeia_program *program);
 // Reads every byte and compares every checksum, weights and sibling files included: seconds for a

@@ -1,5 +1,5 @@
 // program.c: kazeia_program: opening, checking and closing program files.
-//   in   a path
+//   in   a path, or bytes
 //   out  a program, its ability, its need of memory
 #include "api/describe.h"
 
@@ -8,17 +8,45 @@ static void free_program(kazeia_program *program) {
     kz_free(&memory, program);
 }
 
+// The handle is a thin one around a counted program: stages hold the program itself, so that
+// closing the handle first does no harm.
+static kazeia_status create_handle(const kazeia_allocator *allocator,
+                                   kazeia_program **out_program) {
+    const kazeia_allocator memory = kz_allocator_or_default(allocator);
+    KZ_TRY(kz_alloc(&memory, 1, sizeof **out_program, "program", (void **)out_program));
+    (*out_program)->allocator = memory;
+    return KAZEIA_OK;
+}
+
 kazeia_status kazeia_program_open(const char *path, const kazeia_allocator *allocator,
                                   kazeia_program **out_program) {
     KZ_TRY(kz_require(path, "program: path"));
     KZ_TRY(kz_require(out_program, "program: out_program"));
-    const kazeia_allocator memory = kz_allocator_or_default(allocator);
     kazeia_program *program = NULL;
-    KZ_TRY(kz_alloc(&memory, 1, sizeof *program, "program", (void **)&program));
-    program->allocator = memory;
-    // The handle is a thin one around a counted program: stages hold the program itself, so that
-    // closing the handle first does no harm.
-    const kazeia_status status = kz_program_open(path, &memory, &program->loaded);
+    KZ_TRY(create_handle(allocator, &program));
+    const kazeia_status status = kz_program_open(path, &program->allocator, &program->loaded);
+    if (status != KAZEIA_OK) {
+        free_program(program);
+        return status;
+    }
+    *out_program = program;
+    return KAZEIA_OK;
+}
+
+kazeia_status kazeia_program_open_memory(const void *bytes, size_t count,
+                                         const kazeia_allocator *allocator,
+                                         kazeia_program **out_program) {
+    KZ_TRY(kz_require(bytes, "program: bytes"));
+    KZ_TRY(kz_require(out_program, "program: out_program"));
+    // Weights and tables are read where they lie.
+    if ((uintptr_t)bytes % KZ_ALIGNMENT != 0) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "program: bytes in memory start at no multiple of %u",
+                       KZ_ALIGNMENT);
+    }
+    kazeia_program *program = NULL;
+    KZ_TRY(create_handle(allocator, &program));
+    const kazeia_status status =
+        kz_program_open_memory(bytes, count, &program->allocator, &program->loaded);
     if (status != KAZEIA_OK) {
         free_program(program);
         return status;

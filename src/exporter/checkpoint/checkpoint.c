@@ -213,11 +213,34 @@ static kazeia_status open_path(kz_checkpoint *checkpoint) {
     return status;
 }
 
-kazeia_status kz_checkpoint_open(const char *path, const kazeia_allocator *allocator,
-                                 kz_checkpoint **out_checkpoint) {
+// Is there anything in the folder that says how text becomes tokens or a chat becomes text?
+static bool has_texts(const kz_checkpoint *checkpoint) {
+    static const char *const names[] = {"tokenizer.json", "vocab.json", "tokenizer_config.json",
+                                        "chat_template.jinja"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (kz_checkpoint_has_file(checkpoint, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static kazeia_status open_texts(kz_checkpoint *checkpoint) {
+    if (kz_path_query(checkpoint->path, NULL) == KZ_PATH_FOLDER) {
+        checkpoint->folder = checkpoint->path;
+        checkpoint->kind = KZ_CHECKPOINT_SAFETENSORS;
+        if (has_texts(checkpoint)) {
+            return kz_safetensors_read_config(checkpoint);
+        }
+    }
+    return open_path(checkpoint);
+}
+
+static kazeia_status open_by(kazeia_status (*open)(kz_checkpoint *checkpoint), const char *path,
+                             const kazeia_allocator *allocator, kz_checkpoint **out_checkpoint) {
     kz_checkpoint *checkpoint = NULL;
     KZ_TRY(create(allocator, path, &checkpoint));
-    const kazeia_status status = open_path(checkpoint);
+    const kazeia_status status = open(checkpoint);
     if (status != KAZEIA_OK) {
         kz_checkpoint_close(checkpoint);
         return status == KAZEIA_BAD_FILE ? kz_fail_advice(status, "fetch or copy it again")
@@ -225,6 +248,16 @@ kazeia_status kz_checkpoint_open(const char *path, const kazeia_allocator *alloc
     }
     *out_checkpoint = checkpoint;
     return KAZEIA_OK;
+}
+
+kazeia_status kz_checkpoint_open(const char *path, const kazeia_allocator *allocator,
+                                 kz_checkpoint **out_checkpoint) {
+    return open_by(open_path, path, allocator, out_checkpoint);
+}
+
+kazeia_status kz_checkpoint_open_text(const char *path, const kazeia_allocator *allocator,
+                                      kz_checkpoint **out_checkpoint) {
+    return open_by(open_texts, path, allocator, out_checkpoint);
 }
 
 // As open_single, but the bytes stay the caller's: they are neither unmapped nor advised about.

@@ -50,6 +50,11 @@ KAZEIA_MUST_CHECK kazeia_status kz_checkpoint_open_memory(const void *bytes, siz
                                                           const char *name,
                                                           const kazeia_allocator *allocator,
                                                           kz_checkpoint **out_checkpoint);
+// For its texts alone (tokenizer, template): a folder with tokenizer files or a chat template opens
+// without its tensors, which may be missing; all else opens as above.
+KAZEIA_MUST_CHECK kazeia_status kz_checkpoint_open_text(const char *path,
+                                                        const kazeia_allocator *allocator,
+                                                        kz_checkpoint **out_checkpoint);
 void kz_checkpoint_close(kz_checkpoint *checkpoint);
 
 kz_checkpoint_kind kz_checkpoint_kind_of(const kz_checkpoint *checkpoint);

@@ -148,5 +148,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_whisper_ggml_read(kz_checkpoint *checkpoint);
 // The same for the shards that an index file names (model.safetensors.index.json), which it maps.
 KAZEIA_MUST_CHECK kazeia_status kz_safetensors_read_sharded(kz_checkpoint *checkpoint,
                                                             const char *index_path);
+// A Hugging Face folder's architecture alone, from config.json; "unknown" without one.
+KAZEIA_MUST_CHECK kazeia_status kz_safetensors_read_config(kz_checkpoint *checkpoint);
 
 #endif

@@ -277,7 +277,7 @@ static kazeia_status find_model_type(kz_checkpoint *checkpoint, const kz_file_ma
     }
 }
 
-static kazeia_status read_config(kz_checkpoint *checkpoint) {
+kazeia_status kz_safetensors_read_config(kz_checkpoint *checkpoint) {
     kz_text_buffer path = {0};
     kz_file_map map = {0};
     // Weights alone do not say what they are weights of.
@@ -307,7 +307,7 @@ kazeia_status kz_safetensors_read(kz_checkpoint *checkpoint) {
     // Before sorting by name: it borrows that order's table.
     KZ_TRY(kz_container_refuse_overlaps(checkpoint));
     KZ_TRY(kz_container_finish(checkpoint));
-    return read_config(checkpoint);
+    return kz_safetensors_read_config(checkpoint);
 }
 
 // --- Shards -------------------------------------------------------------------------------------

@@ -246,13 +246,17 @@ static kazeia_status find_template(kz_checkpoint *checkpoint, const char **out_t
     return KAZEIA_OK;
 }
 
+kazeia_status kz_language_add_template(kz_checkpoint *checkpoint, kz_graph *graph) {
+    const char *text = NULL;
+    KZ_TRY(find_template(checkpoint, &text));
+    return text ? kz_template_compile(text, graph) : KAZEIA_OK;
+}
+
 kazeia_status kz_language_add_text(kz_checkpoint *checkpoint, kz_graph *graph,
                                    uint32_t vocabulary) {
     KZ_TRY(kz_model_add_general(checkpoint, graph));
     // Before the stop tokens, which are looked up in it.
     KZ_TRY(kz_model_add_tokenizer(checkpoint, graph, vocabulary, 0));
     KZ_TRY(add_stops(checkpoint, graph, vocabulary));
-    const char *text = NULL;
-    KZ_TRY(find_template(checkpoint, &text));
-    return text ? kz_template_compile(text, graph) : KAZEIA_OK;
+    return kz_language_add_template(checkpoint, graph);
 }

@@ -43,6 +43,10 @@ KAZEIA_MUST_CHECK kazeia_status kz_language_choose_context(uint32_t wished, int6
 KAZEIA_MUST_CHECK kazeia_status kz_language_add_text(kz_checkpoint *checkpoint, kz_graph *graph,
                                                      uint32_t vocabulary);
 
+// The chat template section alone; nothing when the checkpoint has none.
+KAZEIA_MUST_CHECK kazeia_status kz_language_add_template(kz_checkpoint *checkpoint,
+                                                         kz_graph *graph);
+
 // General metadata (name, architecture, license, source) of any checkpoint.
 KAZEIA_MUST_CHECK kazeia_status kz_model_add_general(kz_checkpoint *checkpoint, kz_graph *graph);
 // The tokenizer section of any checkpoint; nothing when it has no tokenizer files. `flags`
