@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "cli.h"
-#include "engine.h"
 #include "input.h"
 #include "kazeia/text.h"
 #include "output.h"
+#include "texts.h"
 
 // A line is JSON of its own, which may be a bare string; \u0000 is allowed.
 #define JSON_LINE (JSON_DECODE_ANY | JSON_ALLOW_NUL)
@@ -65,15 +65,17 @@ static kazeia_status convert_lines(cli_run *run, kazeia_tokenizer *tokenizer) {
 }
 
 kazeia_status cli_tokenize(cli_run *run) {
-    kazeia_program *program = NULL;
+    cli_texts texts;
     kazeia_tokenizer *tokenizer = NULL;
     CLI_TRY(cli_options_refuse_both(&run->options, "--decode", "--special", &run->failure));
-    CLI_TRY(cli_program_open(run, run->options.model, NULL, &program));
-    kazeia_status status = cli_checked(run, kazeia_tokenizer_create(program, NULL, &tokenizer));
+    kazeia_status status = cli_texts_open(run, run->options.model, CLI_TEXTS_TOKENIZER, &texts);
+    if (status == KAZEIA_OK) {
+        status = cli_checked(run, kazeia_tokenizer_create(texts.program, NULL, &tokenizer));
+    }
     if (status == KAZEIA_OK) {
         status = convert_lines(run, tokenizer);
         kazeia_tokenizer_destroy(tokenizer);
     }
-    kazeia_program_close(program);
+    cli_texts_close(&texts);
     return status;
 }
