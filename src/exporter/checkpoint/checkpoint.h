@@ -101,6 +101,8 @@ bool kz_checkpoint_array_string(const kz_checkpoint *checkpoint, const char *key
                                 const char **out_bytes, size_t *out_count);
 bool kz_checkpoint_array_integer(const kz_checkpoint *checkpoint, const char *key, size_t index,
                                  int64_t *out_value);
+bool kz_checkpoint_array_bool(const kz_checkpoint *checkpoint, const char *key, size_t index,
+                              bool *out_value);
 bool kz_checkpoint_array_real(const kz_checkpoint *checkpoint, const char *key, size_t index,
                               double *out_value);
 

@@ -144,6 +144,16 @@ bool kz_checkpoint_array_integer(const kz_checkpoint *checkpoint, const char *ke
     return true;
 }
 
+bool kz_checkpoint_array_bool(const kz_checkpoint *checkpoint, const char *key, size_t index,
+                              bool *out_value) {
+    const kz_checkpoint_value *value = find_element(checkpoint, key, index);
+    if (value == NULL || value->element_type != KZ_VALUE_BOOL) {
+        return false;
+    }
+    *out_value = value->bytes[index] != 0;
+    return true;
+}
+
 bool kz_checkpoint_array_real(const kz_checkpoint *checkpoint, const char *key, size_t index,
                               double *out_value) {
     const kz_checkpoint_value *value = find_element(checkpoint, key, index);

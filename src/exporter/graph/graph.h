@@ -39,6 +39,7 @@ typedef struct kz_graph_weight {
     uint32_t piece_count;
     kz_weight_shape shape;
     uint32_t kernel; // KZ_WEIGHT_CONV
+    float added;     // to each element of a tensor's rows; rank 1 only
     kz_type type;    // set by the formats pass
 } kz_graph_weight;
 

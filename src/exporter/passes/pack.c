@@ -157,6 +157,9 @@ static kazeia_status pack_vector_piece(weight_packer *packer, const kz_graph_wei
     // and is never 0 a row.
     for (uint64_t row = 0; row * elements < piece->row_count; row++) {
         KZ_TRY(kz_checkpoint_decode_row(piece->tensor, row, packer->floats));
+        for (uint64_t i = 0; i < elements; i++) {
+            packer->floats[i] += weight->added;
+        }
         KZ_TRY(append_floats(packer, weight, packer->floats, elements));
     }
     return KAZEIA_OK;
