@@ -97,7 +97,8 @@ static kazeia_status open_text(kz_chat *chat) {
     }
     kz_chat_template roles;
     KZ_TRY(kz_chat_template_open(&description->chat_template, &roles));
-    return kz_template_create(&roles, chat->tokenizer, run_limit(chat), &chat->allocator,
+    const kz_template_options rendering = {.longest_run = run_limit(chat)};
+    return kz_template_create(&roles, chat->tokenizer, &rendering, &chat->allocator,
                               &chat->chat_template);
 }
 

@@ -101,8 +101,11 @@ static void cut_parts(kz_template *chat_template) {
 }
 
 kazeia_status kz_template_create(const kz_chat_template *roles, kz_tokenizer *tokenizer,
-                                 size_t longest_run, const kazeia_allocator *allocator,
-                                 kz_template **out_template) {
+                                 const kz_template_options *options,
+                                 const kazeia_allocator *allocator, kz_template **out_template) {
+    if (options->tools || options->variables) {
+        return kz_fail(KAZEIA_UNSUPPORTED, "chat template: a template of roles has no variables");
+    }
     const kazeia_allocator memory = kz_allocator_or_default(allocator);
     kz_template *created = NULL;
     KZ_TRY(kz_alloc(&memory, 1, sizeof *created, "chat template", (void **)&created));
@@ -115,7 +118,8 @@ kazeia_status kz_template_create(const kz_chat_template *roles, kz_tokenizer *to
                                     "chat template", (void **)&created->pieces);
     if (status == KAZEIA_OK) {
         cut_parts(created); // fills
-        status = kz_text_buffer_init(&created->run, &memory, longest_run, longest_run);
+        status =
+            kz_text_buffer_init(&created->run, &memory, options->longest_run, options->longest_run);
     }
     if (status != KAZEIA_OK) {
         kz_template_destroy(created);
@@ -133,6 +137,22 @@ void kz_template_destroy(kz_template *chat_template) {
     kz_text_buffer_clear(&chat_template->run);
     kz_free(&memory, chat_template->pieces);
     kz_free(&memory, chat_template);
+}
+
+// Nothing in a template of roles depends on thinking, and it marks none.
+void kz_template_set_thinking(kz_template *chat_template, kz_thinking thinking) {
+    (void)chat_template;
+    (void)thinking;
+}
+
+kz_template_marks kz_template_marks_of(const kz_template *chat_template) {
+    (void)chat_template;
+    return (kz_template_marks){"", "", "", ""};
+}
+
+bool kz_template_opens_thinking(const kz_template *chat_template) {
+    (void)chat_template;
+    return false;
 }
 
 // --- Rendering ----------------------------------------------------------------------------------

@@ -23,14 +23,48 @@ typedef struct kz_message {
     // A reply of the model: the very ids that it wrote, instead of text. NULL: the text.
     const uint32_t *ids;
     size_t id_count;
+    // A reply's thoughts, which templates call reasoning_content; NULL: none apart from `text`.
+    const char *reasoning;
+    size_t reasoning_bytes;
+    // A reply's calls of tools: a JSON array; NULL: none.
+    const char *tool_calls;
+    size_t tool_calls_bytes;
 } kz_message;
 
+// What templates call enable_thinking; UNSET leaves it undefined, and the template decides.
+typedef enum kz_thinking {
+    KZ_THINKING_UNSET,
+    KZ_THINKING_ON,
+    KZ_THINKING_OFF,
+} kz_thinking;
+
+typedef struct kz_template_options {
+    size_t longest_run;  // bytes of the longest text between two special tokens
+    size_t memory_bytes; // for the values of a rendering; 0: in proportion to longest_run
+    kz_thinking thinking;
+    // JSON texts, read at creation and not needed after it. NULL: none.
+    const char *tools;     // an array
+    const char *variables; // an object: the template's other variables
+} kz_template_options;
+
+// How a reply spells what is no part of its answer; "" where the model has no such thing.
+typedef struct kz_template_marks {
+    const char *think_open, *think_close;
+    const char *call_open, *call_close;
+} kz_template_marks;
+
 // `roles` lies in the program's section, which must outlive the template, as must the tokenizer.
-// `longest_run`: bytes of the longest text between two special tokens.
 KAZEIA_MUST_CHECK kazeia_status kz_template_create(const kz_chat_template *roles,
-                                                   kz_tokenizer *tokenizer, size_t longest_run,
+                                                   kz_tokenizer *tokenizer,
+                                                   const kz_template_options *options,
                                                    const kazeia_allocator *allocator,
                                                    kz_template **out_template);
+// From the next rendering on.
+void kz_template_set_thinking(kz_template *chat_template, kz_thinking thinking);
+// Strings that live as long as the program's section.
+kz_template_marks kz_template_marks_of(const kz_template *chat_template);
+// True when the prompt rendered last ends inside a thought, so that the reply begins with one.
+bool kz_template_opens_thinking(const kz_template *chat_template);
 // NULL is fine.
 void kz_template_destroy(kz_template *chat_template);
 

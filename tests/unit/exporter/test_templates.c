@@ -117,7 +117,8 @@ static void check_renderings(const compiled *c, const char *path, line_filter wa
     kz_template *chat_template = NULL;
     tiny_chat_init(&chat, NULL, true, NULL, 0);
     CHECK(kz_tokenizer_open(&chat.llama.builder.description.tokenizer, NULL, NULL, &tokenizer));
-    CHECK(kz_template_create(&c->roles, tokenizer, 4096, NULL, &chat_template));
+    CHECK(kz_template_create(&c->roles, tokenizer, &(kz_template_options){.longest_run = 4096},
+                             NULL, &chat_template));
     const size_t count = check_file(chat_template, path, wanted);
     print_message("%zu conversations of %s\n", count, path);
     assert_true(count >= least_count);

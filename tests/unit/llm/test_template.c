@@ -34,7 +34,9 @@ static void open_fixture(fixture *f, const char *default_system) {
     assert_int_equal(kz_tokenizer_open(&description->tokenizer, NULL, NULL, &f->tokenizer),
                      KAZEIA_OK);
     assert_int_equal(kz_chat_template_open(&description->chat_template, &roles), KAZEIA_OK);
-    assert_int_equal(kz_template_create(&roles, f->tokenizer, 4096, NULL, &f->chat_template),
+    assert_int_equal(kz_template_create(&roles, f->tokenizer,
+                                        &(kz_template_options){.longest_run = 4096}, NULL,
+                                        &f->chat_template),
                      KAZEIA_OK);
 }
 
