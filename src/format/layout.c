@@ -1,9 +1,9 @@
-// layout.c: row form -> panels of 16 rows, and back for one row.
+// layout.c: how large panels of 16 rows are, and what one row of them means.
 //
-// in:  rows of a checkpoint (plain elements or blocks)
-// out: panels as layout.h draws them
-// Packing walks one row after the other within a record, so that source bytes are read in order and
-// the record (about 1 KB) stays in the nearest cache while 16 rows are strewn over it.
+// in:  types and shapes; panels as layout.h draws them
+// out: bytes; floats
+// Unpacking is written apart from the packing (layout_pack.c), element by element, so that each
+// checks the other.
 #include "format/layout.h"
 
 #include <string.h>
@@ -11,11 +11,11 @@
 #include "base/alloc.h"
 #include "base/half.h"
 
-#define RECORD_BLOCKS (KZ_RECORD_COLUMNS / KZ_BLOCK)
-#define SCALES_BYTES (RECORD_BLOCKS * KZ_PANEL_ROWS * 2) // f16 [2][16]
-#define GROUP_BYTES 64                                   // one group of a record: 16 rows x 4 bytes
-#define LOW_NIBBLES 0x0f0f0f0fu
-#define HIGH_NIBBLES 0xf0f0f0f0u
+#define SCALES_BYTES 64 // f16 [2][16]
+#define GROUP_BYTES 64  // one group of a record: 16 rows x 4 bytes
+#define PART_BYTES 512  // 8 groups of nibbles: 64 k
+#define BITS_BYTES 128  // fifth bits of a part
+#define PAIRS_BYTES 256 // upper bit pairs of a part
 
 const char *kz_layout_name(kz_layout layout) {
     switch (layout) {
@@ -27,18 +27,35 @@ const char *kz_layout_name(kz_layout layout) {
     return "unknown";
 }
 
-// Bytes of one record of a quantised type; 0 for plain types.
-static size_t record_bytes(kz_type type) {
+size_t kz_layout_record_bytes(kz_type type) {
     switch (type) {
     case KZ_Q8_0:
         return SCALES_BYTES + 16 * GROUP_BYTES;
     case KZ_Q4_0:
-        return SCALES_BYTES + 8 * GROUP_BYTES;
+    case KZ_IQ4_NL:
+        return SCALES_BYTES + PART_BYTES;
     case KZ_Q4_1:
-        return 2 * SCALES_BYTES + 8 * GROUP_BYTES;
+        return 2 * SCALES_BYTES + PART_BYTES;
+    case KZ_Q5_0:
+        return SCALES_BYTES + PART_BYTES + BITS_BYTES;
+    case KZ_Q5_1:
+        return 2 * SCALES_BYTES + PART_BYTES + BITS_BYTES;
+    case KZ_Q4_K:
+        return 256 + 4 * PART_BYTES;
+    case KZ_Q5_K:
+        return 256 + 4 * (PART_BYTES + BITS_BYTES);
+    case KZ_Q6_K:
+        return 320 + 4 * (PART_BYTES + PAIRS_BYTES);
     default:
         return 0;
     }
+}
+
+size_t kz_layout_record_columns(kz_type type) {
+    if (kz_layout_record_bytes(type) == 0) {
+        return 0;
+    }
+    return kz_type_block_elements(type) == KZ_SUPER_BLOCK ? KZ_SUPER_BLOCK : KZ_RECORD_COLUMNS;
 }
 
 bool kz_layout_holds(kz_layout layout, kz_type type) {
@@ -46,13 +63,14 @@ bool kz_layout_holds(kz_layout layout, kz_type type) {
     if (layout == KZ_ROWS) {
         return is_float || type == KZ_I32;
     }
-    return layout == KZ_TILE16 && (is_float || record_bytes(type) != 0);
+    return layout == KZ_TILE16 && (is_float || kz_layout_record_bytes(type) != 0);
 }
 
 // Zero scales make padding of quantised columns count for nothing; plain types need whole pairs at
 // most.
 size_t kz_layout_padded_columns(kz_type type, size_t columns) {
-    const size_t multiple = record_bytes(type) != 0 ? KZ_RECORD_COLUMNS : type == KZ_BF16 ? 2 : 1;
+    const size_t record = kz_layout_record_columns(type);
+    const size_t multiple = record != 0 ? record : type == KZ_BF16 ? 2 : 1;
     return (columns + multiple - 1) / multiple * multiple;
 }
 
@@ -62,8 +80,8 @@ size_t kz_layout_panel_bytes(kz_type type, size_t columns) {
         return 0;
     }
     const size_t padded = kz_layout_padded_columns(type, columns);
-    if (record_bytes(type) != 0) {
-        return padded / KZ_RECORD_COLUMNS * record_bytes(type);
+    if (kz_layout_record_bytes(type) != 0) {
+        return padded / kz_layout_record_columns(type) * kz_layout_record_bytes(type);
     }
     return padded * KZ_PANEL_ROWS * kz_type_block_bytes(type);
 }
@@ -86,135 +104,6 @@ kazeia_status kz_layout_tensor_bytes(kz_layout layout, kz_type type, size_t rows
     return KAZEIA_OK;
 }
 
-// --- Packing ------------------------------------------------------------------------------------
-
-// Element k of row r goes to place k * 16 + r; the bytes of an element pair count as one element of
-// BF16. `present` is the number of whole elements in a row, `count` that of the panel.
-static void pack_words(const uint8_t *row, size_t present, size_t row_index, uint8_t *out_panel) {
-    uint8_t *out = out_panel + 4 * row_index;
-    for (size_t k = 0; k < present; k++) {
-        memcpy(out + 4 * KZ_PANEL_ROWS * k, row + 4 * k, 4);
-    }
-}
-
-static void pack_halves(const uint8_t *row, size_t present, size_t row_index, uint8_t *out_panel) {
-    uint8_t *out = out_panel + 2 * row_index;
-    for (size_t k = 0; k < present; k++) {
-        memcpy(out + 2 * KZ_PANEL_ROWS * k, row + 2 * k, 2);
-    }
-}
-
-static void pack_bf16(const uint8_t *row, size_t columns, size_t row_index, uint8_t *out_panel) {
-    pack_words(row, columns / 2, row_index, out_panel);
-    if (columns % 2 != 0) { // the last pair's second half stays zero
-        memcpy(out_panel + (columns / 2) * 4 * KZ_PANEL_ROWS + 4 * row_index,
-               row + 2 * (columns - 1), 2);
-    }
-}
-
-// 32 bytes of q into eight groups.
-static void pack_q8_block(const uint8_t *q, size_t row_index, uint8_t *out_groups) {
-    for (size_t g = 0; g < KZ_BLOCK / 4; g++) {
-        memcpy(out_groups + GROUP_BYTES * g + 4 * row_index, q + 4 * g, 4);
-    }
-}
-
-// 16 bytes of nibbles into four groups. In the block, byte i holds elements i and i + 16; in a
-// group, byte j holds elements j and j + 4. All bytes of a word move alike, so byte order does not
-// matter.
-static void pack_q4_block(const uint8_t *q, size_t row_index, uint8_t *out_groups) {
-    uint32_t words[4];
-    memcpy(words, q, sizeof words);
-    // Low nibbles of the block's bytes are its first 16 elements: groups 0 and 1 take those, 2 and
-    // 3 the high ones.
-    const uint32_t groups[4] = {
-        (words[0] & LOW_NIBBLES) | (words[1] & LOW_NIBBLES) << 4,
-        (words[2] & LOW_NIBBLES) | (words[3] & LOW_NIBBLES) << 4,
-        (words[0] >> 4 & LOW_NIBBLES) | (words[1] & HIGH_NIBBLES),
-        (words[2] >> 4 & LOW_NIBBLES) | (words[3] & HIGH_NIBBLES),
-    };
-    for (size_t g = 0; g < 4; g++) {
-        memcpy(out_groups + GROUP_BYTES * g + 4 * row_index, &groups[g], 4);
-    }
-}
-
-// One block of 32 elements in row form into its place in a record.
-static void pack_block(kz_type type, const uint8_t *block, size_t block_index, size_t row_index,
-                       uint8_t *out_record) {
-    const size_t place = (block_index * KZ_PANEL_ROWS + row_index) * 2;
-    memcpy(out_record + place, block, 2);
-    if (type == KZ_Q8_0) {
-        pack_q8_block(block + 2, row_index,
-                      out_record + SCALES_BYTES + block_index * 8 * GROUP_BYTES);
-        return;
-    }
-    const bool has_minimum = type == KZ_Q4_1;
-    if (has_minimum) {
-        memcpy(out_record + SCALES_BYTES + place, block + 2, 2);
-    }
-    const size_t scales_bytes = has_minimum ? 2 * SCALES_BYTES : SCALES_BYTES;
-    pack_q4_block(block + (has_minimum ? 4 : 2), row_index,
-                  out_record + scales_bytes + block_index * 4 * GROUP_BYTES);
-}
-
-static void pack_records(kz_type type, const void *const *rows, size_t row_count, size_t columns,
-                         uint8_t *out_panel) {
-    const size_t block_bytes = kz_type_block_bytes(type);
-    const size_t block_count = columns / KZ_BLOCK;
-    const size_t bytes_each = record_bytes(type);
-    for (size_t first = 0; first < block_count; first += RECORD_BLOCKS) {
-        // An odd number of blocks leaves half a record, whose scales stay zero.
-        const size_t present = block_count - first < RECORD_BLOCKS ? 1 : RECORD_BLOCKS;
-        uint8_t *record = out_panel + first / RECORD_BLOCKS * bytes_each;
-        for (size_t r = 0; r < row_count; r++) {
-            if (rows[r] == NULL) {
-                continue;
-            }
-            const uint8_t *blocks = (const uint8_t *)rows[r] + first * block_bytes;
-            for (size_t b = 0; b < present; b++) {
-                pack_block(type, blocks + b * block_bytes, b, r, record);
-            }
-        }
-    }
-}
-
-// True when every byte of the panel is about to be written anyway.
-static bool fills_panel(kz_type type, const void *const *rows, size_t row_count, size_t columns) {
-    if (row_count < KZ_PANEL_ROWS || kz_layout_padded_columns(type, columns) != columns) {
-        return false;
-    }
-    for (size_t r = 0; r < KZ_PANEL_ROWS; r++) {
-        if (rows[r] == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
-void kz_layout_pack_panel(kz_type type, const void *const *rows, size_t row_count, size_t columns,
-                          void *out_panel) {
-    // A panel that is written whole anyway is not cleared: that would double its stores.
-    if (!fills_panel(type, rows, row_count, columns)) {
-        memset(out_panel, 0, kz_layout_panel_bytes(type, columns));
-    }
-    if (record_bytes(type) != 0) {
-        pack_records(type, rows, row_count, columns, out_panel);
-        return;
-    }
-    for (size_t r = 0; r < row_count; r++) {
-        if (rows[r] == NULL) {
-            continue;
-        }
-        if (type == KZ_F32) {
-            pack_words(rows[r], columns, r, out_panel);
-        } else if (type == KZ_F16) {
-            pack_halves(rows[r], columns, r, out_panel);
-        } else {
-            pack_bf16(rows[r], columns, r, out_panel);
-        }
-    }
-}
-
 // --- Unpacking ----------------------------------------------------------------------------------
 
 static float read_f16(const uint8_t *bytes) {
@@ -229,23 +118,85 @@ static float read_bf16(const uint8_t *bytes) {
     return kz_float_from_bf16(brain);
 }
 
-// Element k (0..63) of a row of a record.
-// Written apart from the packing, element by element, so that each checks the other.
-static float record_element(kz_type type, const uint8_t *record, size_t row, size_t k) {
+// Element k (0..63) of a row in eight groups of nibbles.
+static int nibble_at(const uint8_t *groups, size_t row, size_t k) {
+    const uint8_t pair = groups[k / 8 * GROUP_BYTES + 4 * row + k % 4];
+    return k % 8 < 4 ? pair & 15 : pair >> 4;
+}
+
+// Its fifth bit, as 0 or 16.
+static int fifth_bit_at(const uint8_t *bits, size_t row, size_t k) {
+    const size_t bit = 4 * row + k % 4;
+    return (bits[k / 4 * 8 + bit / 8] >> bit % 8 & 1) << 4;
+}
+
+// Element k (0..63) of a row of a record of blocks of 32.
+static float block_element(kz_type type, const uint8_t *record, size_t row, size_t k) {
     const size_t place = (k / KZ_BLOCK * KZ_PANEL_ROWS + row) * 2;
+    const bool has_minimum = type == KZ_Q4_1 || type == KZ_Q5_1;
     const float scale = read_f16(record + place);
+    const float minimum = has_minimum ? read_f16(record + SCALES_BYTES + place) : 0.0f;
+    const uint8_t *values = record + (has_minimum ? 2 * SCALES_BYTES : SCALES_BYTES);
     if (type == KZ_Q8_0) {
-        const uint8_t *group = record + SCALES_BYTES + k / 4 * GROUP_BYTES;
-        return scale * (float)(int8_t)group[4 * row + k % 4];
+        return scale * (float)(int8_t)values[k / 4 * GROUP_BYTES + 4 * row + k % 4];
     }
-    const size_t scales_bytes = type == KZ_Q4_1 ? 2 * SCALES_BYTES : SCALES_BYTES;
-    const uint8_t *group = record + scales_bytes + k / 8 * GROUP_BYTES;
-    const uint8_t pair = group[4 * row + k % 4];
-    const int q = k % 8 < 4 ? pair & 15 : pair >> 4;
-    if (type == KZ_Q4_0) {
+    const int q = nibble_at(values, row, k);
+    switch (type) {
+    case KZ_Q4_0:
         return scale * (float)(q - 8);
+    case KZ_IQ4_NL:
+        return scale * (float)kz_iq4_nl_values[q];
+    case KZ_Q5_0:
+        return scale * (float)(q + fifth_bit_at(values + PART_BYTES, row, k) - 16);
+    case KZ_Q5_1:
+        return scale * (float)(q + fifth_bit_at(values + PART_BYTES, row, k)) + minimum;
+    default:
+        return scale * (float)q + minimum;
     }
-    return scale * (float)q + read_f16(record + SCALES_BYTES + place);
+}
+
+// The 6-bit scale of sub-block b of a row: low nibbles [4][16], upper pairs [2][16].
+static int six_bits_at(const uint8_t *low, const uint8_t *high, size_t row, size_t b) {
+    const int nibble = low[b % 4 * KZ_PANEL_ROWS + row] >> (b < 4 ? 0 : 4) & 15;
+    return nibble | (high[b / 4 * KZ_PANEL_ROWS + row] >> 2 * (b % 4) & 3) << 4;
+}
+
+// Element k (0..255) of a row of a record of Q4_K or Q5_K.
+static float k_element(kz_type type, const uint8_t *record, size_t row, size_t k) {
+    const uint8_t *scales = record + 64; // sl 64 B, ml 64 B, sh 32 B, mh 32 B
+    const int sc = six_bits_at(scales, scales + 128, row, k / KZ_BLOCK);
+    const int m = six_bits_at(scales + 64, scales + 160, row, k / KZ_BLOCK);
+    const size_t part_bytes = PART_BYTES + (type == KZ_Q5_K ? BITS_BYTES : 0);
+    const uint8_t *part = record + 256 + k / 64 * part_bytes;
+    int q = nibble_at(part, row, k % 64);
+    if (type == KZ_Q5_K) {
+        q += fifth_bit_at(part + PART_BYTES, row, k % 64);
+    }
+    const float scale = read_f16(record + 2 * row) * (float)sc;
+    const float minimum = read_f16(record + 32 + 2 * row) * (float)m;
+    return scale * (float)q - minimum;
+}
+
+static float q6_k_element(const uint8_t *record, size_t row, size_t k) {
+    const int8_t sc = (int8_t)record[64 + k / 16 * KZ_PANEL_ROWS + row];
+    const uint8_t *part = record + 320 + k / 64 * (PART_BYTES + PAIRS_BYTES);
+    const size_t in_part = k % 64;
+    const uint8_t pairs = part[PART_BYTES + in_part / 16 * 64 + 4 * row + k % 4];
+    const int q = nibble_at(part, row, in_part) | (pairs >> 2 * (in_part / 4 % 4) & 3) << 4;
+    return read_f16(record + 2 * row) * (float)sc * (float)(q - 32);
+}
+
+// Element k of a row of a record.
+static float record_element(kz_type type, const uint8_t *record, size_t row, size_t k) {
+    switch (type) {
+    case KZ_Q4_K:
+    case KZ_Q5_K:
+        return k_element(type, record, row, k);
+    case KZ_Q6_K:
+        return q6_k_element(record, row, k);
+    default:
+        return block_element(type, record, row, k);
+    }
 }
 
 static float panel_element(kz_type type, const uint8_t *panel, size_t row, size_t k) {
@@ -259,9 +210,11 @@ static float panel_element(kz_type type, const uint8_t *panel, size_t row, size_
         return read_f16(panel + (k * KZ_PANEL_ROWS + row) * 2);
     case KZ_BF16:
         return read_bf16(panel + (k / 2 * KZ_PANEL_ROWS + row) * 4 + k % 2 * 2);
-    default:
-        return record_element(type, panel + k / KZ_RECORD_COLUMNS * record_bytes(type), row,
-                              k % KZ_RECORD_COLUMNS);
+    default: {
+        const size_t columns = kz_layout_record_columns(type);
+        const uint8_t *record = panel + k / columns * kz_layout_record_bytes(type);
+        return record_element(type, record, row, k % columns);
+    }
     }
 }
 

@@ -8,7 +8,7 @@
 
 #include "format/layout.h"
 
-#define KZ_FORMAT_VERSION 1u
+#define KZ_FORMAT_VERSION 2u
 #define KZ_SYMBOL_LIMIT 4u // symbols of one method
 #define KZ_RANK_LIMIT 4u
 #define KZ_OPERAND_LIMIT 8u

@@ -11,6 +11,10 @@
 
 #include "base/alloc.h"
 #include "base/half.h"
+#include "format/quant_blocks.h"
+
+const int8_t kz_iq4_nl_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                     1,    13,   25,  38,  53,  69,  89,  113};
 
 typedef struct type_facts {
     const char *name; // NULL: no such type
@@ -116,6 +120,55 @@ static void decode_q4_1(const uint8_t *row, size_t columns, float *out_values) {
     }
 }
 
+static void decode_iq4_nl(const uint8_t *row, size_t columns, float *out_values) {
+    for (size_t at = 0; at < columns; at += KZ_BLOCK, row += 18) {
+        const float scale = kz_float_from_f16(read_u16(row));
+        const uint8_t *q = row + 2;
+        for (size_t i = 0; i < KZ_BLOCK / 2; i++) {
+            out_values[at + i] = scale * (float)kz_iq4_nl_values[q[i] & 15];
+            out_values[at + i + 16] = scale * (float)kz_iq4_nl_values[q[i] >> 4];
+        }
+    }
+}
+
+static void decode_q5(kz_type type, const uint8_t *row, size_t columns, float *out_values) {
+    kz_block_parts parts;
+    const int offset = type == KZ_Q5_0 ? 16 : 0;
+    for (size_t at = 0; at < columns; at += KZ_BLOCK, row += kz_type_block_bytes(type)) {
+        kz_quant_split_block(type, row, &parts);
+        const float scale = kz_float_from_f16(parts.d);
+        const float minimum = kz_float_from_f16(parts.m);
+        for (size_t i = 0; i < KZ_BLOCK; i++) {
+            const float product = scale * (float)(parts.q[i] - offset);
+            out_values[at + i] = type == KZ_Q5_0 ? product : product + minimum;
+        }
+    }
+}
+
+// Q4_K and Q5_K. A product of an f16 and a 6-bit number is exact.
+static void decode_k(kz_type type, const uint8_t *row, size_t columns, float *out_values) {
+    kz_block_parts parts;
+    for (size_t at = 0; at < columns; at += KZ_SUPER_BLOCK, row += kz_type_block_bytes(type)) {
+        kz_quant_split_block(type, row, &parts);
+        for (size_t i = 0; i < KZ_SUPER_BLOCK; i++) {
+            const float scale = kz_float_from_f16(parts.d) * (float)parts.scales[i / 32];
+            const float minimum = kz_float_from_f16(parts.m) * (float)parts.minima[i / 32];
+            out_values[at + i] = scale * (float)parts.q[i] - minimum;
+        }
+    }
+}
+
+static void decode_q6_k(const uint8_t *row, size_t columns, float *out_values) {
+    kz_block_parts parts;
+    for (size_t at = 0; at < columns; at += KZ_SUPER_BLOCK, row += 210) {
+        kz_quant_split_block(KZ_Q6_K, row, &parts);
+        for (size_t i = 0; i < KZ_SUPER_BLOCK; i++) {
+            const float scale = kz_float_from_f16(parts.d) * (float)(int8_t)parts.scales[i / 16];
+            out_values[at + i] = scale * (float)(parts.q[i] - 32);
+        }
+    }
+}
+
 bool kz_quant_decode_row(kz_type type, const void *row, size_t columns, float *out_values) {
     switch (type) {
     case KZ_F32:
@@ -135,6 +188,20 @@ bool kz_quant_decode_row(kz_type type, const void *row, size_t columns, float *o
         return true;
     case KZ_Q4_1:
         decode_q4_1(row, columns, out_values);
+        return true;
+    case KZ_IQ4_NL:
+        decode_iq4_nl(row, columns, out_values);
+        return true;
+    case KZ_Q5_0:
+    case KZ_Q5_1:
+        decode_q5(type, row, columns, out_values);
+        return true;
+    case KZ_Q4_K:
+    case KZ_Q5_K:
+        decode_k(type, row, columns, out_values);
+        return true;
+    case KZ_Q6_K:
+        decode_q6_k(row, columns, out_values);
         return true;
     default:
         return false;

@@ -117,12 +117,24 @@ typedef void (*kz_attention_full_kernel)(const kz_attention_full *attention, siz
     X(matmul_a8_q8_0, kz_matmul_kernel)        \
     X(matmul_a8_q4_0, kz_matmul_kernel)        \
     X(matmul_a8_q4_1, kz_matmul_kernel)        \
+    X(matmul_a8_q5_0, kz_matmul_kernel)        \
+    X(matmul_a8_q5_1, kz_matmul_kernel)        \
+    X(matmul_a8_iq4_nl, kz_matmul_kernel)      \
+    X(matmul_a8_q4_k, kz_matmul_kernel)        \
+    X(matmul_a8_q5_k, kz_matmul_kernel)        \
+    X(matmul_a8_q6_k, kz_matmul_kernel)        \
     X(matmul_bulk_f32_f32, kz_matmul_kernel)   \
     X(matmul_bulk_f32_f16, kz_matmul_kernel)   \
     X(matmul_bulk_f32_bf16, kz_matmul_kernel)  \
     X(matmul_bulk_a8_q8_0, kz_matmul_kernel)   \
     X(matmul_bulk_a8_q4_0, kz_matmul_kernel)   \
     X(matmul_bulk_a8_q4_1, kz_matmul_kernel)   \
+    X(matmul_bulk_a8_q5_0, kz_matmul_kernel)   \
+    X(matmul_bulk_a8_q5_1, kz_matmul_kernel)   \
+    X(matmul_bulk_a8_iq4_nl, kz_matmul_kernel) \
+    X(matmul_bulk_a8_q4_k, kz_matmul_kernel)   \
+    X(matmul_bulk_a8_q5_k, kz_matmul_kernel)   \
+    X(matmul_bulk_a8_q6_k, kz_matmul_kernel)   \
     X(quantise_a8, kz_quantise_kernel)         \
     X(embed_f32, kz_embed_kernel)              \
     X(embed_f16, kz_embed_kernel)              \
@@ -130,6 +142,12 @@ typedef void (*kz_attention_full_kernel)(const kz_attention_full *attention, siz
     X(embed_q8_0, kz_embed_kernel)             \
     X(embed_q4_0, kz_embed_kernel)             \
     X(embed_q4_1, kz_embed_kernel)             \
+    X(embed_q5_0, kz_embed_kernel)             \
+    X(embed_q5_1, kz_embed_kernel)             \
+    X(embed_iq4_nl, kz_embed_kernel)           \
+    X(embed_q4_k, kz_embed_kernel)             \
+    X(embed_q5_k, kz_embed_kernel)             \
+    X(embed_q6_k, kz_embed_kernel)             \
     X(rms_norm, kz_rms_norm_kernel)            \
     X(layer_norm, kz_layer_norm_kernel)        \
     X(add, kz_add_kernel)                      \
@@ -159,7 +177,7 @@ typedef struct kz_kernels {
     KZ_KERNEL_SLOT_LIST(KZ_KERNEL_MEMBER)
 #undef KZ_KERNEL_MEMBER
     // Names of the chosen variants, as "kz_matmul_a8_q4_0__avx512vnni", in slot order.
-    const char *names[64];
+    const char *names[96];
 } kz_kernels;
 
 // Fills the table for `level` or less: the best variants that are not above it in its family.

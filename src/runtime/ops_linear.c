@@ -32,6 +32,18 @@ static linear_kernels kernels_for(const kz_kernels *kernels, kz_type type) {
         return (linear_kernels){kernels->matmul_a8_q4_0, kernels->matmul_bulk_a8_q4_0};
     case KZ_Q4_1:
         return (linear_kernels){kernels->matmul_a8_q4_1, kernels->matmul_bulk_a8_q4_1};
+    case KZ_Q5_0:
+        return (linear_kernels){kernels->matmul_a8_q5_0, kernels->matmul_bulk_a8_q5_0};
+    case KZ_Q5_1:
+        return (linear_kernels){kernels->matmul_a8_q5_1, kernels->matmul_bulk_a8_q5_1};
+    case KZ_IQ4_NL:
+        return (linear_kernels){kernels->matmul_a8_iq4_nl, kernels->matmul_bulk_a8_iq4_nl};
+    case KZ_Q4_K:
+        return (linear_kernels){kernels->matmul_a8_q4_k, kernels->matmul_bulk_a8_q4_k};
+    case KZ_Q5_K:
+        return (linear_kernels){kernels->matmul_a8_q5_k, kernels->matmul_bulk_a8_q5_k};
+    case KZ_Q6_K:
+        return (linear_kernels){kernels->matmul_a8_q6_k, kernels->matmul_bulk_a8_q6_k};
     default:
         return (linear_kernels){kernels->matmul_a8_q8_0, kernels->matmul_bulk_a8_q8_0};
     }

@@ -70,6 +70,18 @@ static kz_embed_kernel embed_kernel(const kz_kernels *kernels, kz_type type) {
         return kernels->embed_q4_0;
     case KZ_Q4_1:
         return kernels->embed_q4_1;
+    case KZ_Q5_0:
+        return kernels->embed_q5_0;
+    case KZ_Q5_1:
+        return kernels->embed_q5_1;
+    case KZ_IQ4_NL:
+        return kernels->embed_iq4_nl;
+    case KZ_Q4_K:
+        return kernels->embed_q4_k;
+    case KZ_Q5_K:
+        return kernels->embed_q5_k;
+    case KZ_Q6_K:
+        return kernels->embed_q6_k;
     default:
         return kernels->embed_q8_0;
     }

@@ -44,7 +44,7 @@ float *case_floats(case_random *random, size_t count, float size) {
     return values;
 }
 
-// A weight byte or nibble pair.
+// A weight byte or nibble pair; also the bytes of high bits and of small scales.
 static uint8_t weight_byte(case_random *random, kz_type type, case_kind kind) {
     const uint32_t bits = case_next(random);
     if (kind == CASE_RANDOM) {
@@ -53,21 +53,47 @@ static uint8_t weight_byte(case_random *random, kz_type type, case_kind kind) {
     if (type == KZ_Q8_0) {
         return kind == CASE_EXTREME || bits % 2 == 0 ? 0x80 : 0x7f;
     }
+    if (type == KZ_IQ4_NL) { // index 0 is the largest magnitude
+        return kind == CASE_EXTREME || bits % 2 == 0 ? 0x00 : 0xff;
+    }
     return kind == CASE_EXTREME ? 0xff : (uint8_t)(((bits & 1) * 0x0f) | ((bits >> 1 & 1) * 0xf0));
+}
+
+bool case_has_minimum(kz_type type) {
+    return type == KZ_Q4_1 || type == KZ_Q5_1 || type == KZ_Q4_K || type == KZ_Q5_K;
+}
+
+size_t case_columns(kz_type type, size_t columns) {
+    const size_t block = kz_type_block_elements(type);
+    return (columns + block - 1) / block * block;
+}
+
+// Where a block has its f16 scales: `count` of them from byte `first`.
+static void scale_places(kz_type type, size_t *out_first, size_t *out_count) {
+    *out_first = type == KZ_Q6_K ? 208 : 0;
+    *out_count = case_has_minimum(type) ? 2 : 1;
 }
 
 static void quantised_row(case_random *random, kz_type type, case_kind kind, size_t columns,
                           uint8_t *out_row) {
-    const size_t block_bytes = type == KZ_Q8_0 ? 34 : type == KZ_Q4_0 ? 18 : 20;
-    const size_t scales = type == KZ_Q4_1 ? 2 : 1;
-    for (size_t b = 0; b < columns / KZ_BLOCK; b++) {
+    const size_t block_bytes = kz_type_block_bytes(type);
+    // Sub-blocks multiply by integers up to 63 or 127.
+    const float size = kz_type_block_elements(type) == KZ_SUPER_BLOCK ? 0.0005f : 0.02f;
+    size_t first = 0;
+    size_t count = 0;
+    scale_places(type, &first, &count);
+    for (size_t b = 0; b < columns / kz_type_block_elements(type); b++) {
         uint8_t *block = out_row + b * block_bytes;
-        for (size_t i = 0; i < scales; i++) {
-            const uint16_t half = kz_f16_from_float(0.02f * case_float(random));
-            memcpy(block + 2 * i, &half, sizeof half);
-        }
-        for (size_t i = 2 * scales; i < block_bytes; i++) {
+        for (size_t i = 0; i < block_bytes; i++) {
             block[i] = weight_byte(random, type, kind);
+        }
+        if (type == KZ_Q6_K && kind != CASE_RANDOM) { // the largest products: -128 with -32 or 31
+            memset(block + 192, 0x80, 16);
+            memset(block, kind == CASE_EXTREME ? 0x00 : block[0], 192);
+        }
+        for (size_t i = 0; i < count; i++) {
+            const uint16_t half = kz_f16_from_float(size * case_float(random));
+            memcpy(block + first + 2 * i, &half, sizeof half);
         }
     }
 }
@@ -119,7 +145,7 @@ void *case_a8_rows(const float *x, size_t tokens, size_t columns) {
 }
 
 bool case_is_quantised(kz_type type) {
-    return type == KZ_Q8_0 || type == KZ_Q4_0 || type == KZ_Q4_1;
+    return kz_type_block_elements(type) > 1;
 }
 
 bool case_slot_starts(kz_kernel_slot slot, const char *start) {
@@ -132,7 +158,8 @@ static bool ends(const char *text, const char *end) {
 
 // The type that a slot's name ends in.
 kz_type case_matmul_type(kz_kernel_slot slot) {
-    static const kz_type types[] = {KZ_BF16, KZ_F16, KZ_F32, KZ_Q8_0, KZ_Q4_0, KZ_Q4_1};
+    static const kz_type types[] = {KZ_BF16, KZ_F16,    KZ_F32,  KZ_Q8_0, KZ_Q4_0, KZ_Q4_1,
+                                    KZ_Q5_0, KZ_IQ4_NL, KZ_Q5_1, KZ_Q4_K, KZ_Q5_K, KZ_Q6_K};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         char end[16];
         snprintf(end, sizeof end, "_%s", kz_type_name(types[i]));

@@ -37,6 +37,10 @@ void *case_a8_rows(const float *x, size_t tokens, size_t columns);
 
 // True when the type's activations are KZ_A8.
 bool case_is_quantised(kz_type type);
+// True when a block has a minimum beside its scale.
+bool case_has_minimum(kz_type type);
+// `columns`, or the next multiple of the type's block.
+size_t case_columns(kz_type type, size_t columns);
 kz_type case_matmul_type(kz_kernel_slot slot);
 kz_type case_cache_type(kz_kernel_slot slot);
 bool case_slot_starts(kz_kernel_slot slot, const char *start);

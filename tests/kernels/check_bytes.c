@@ -104,6 +104,9 @@ static void check_a8_formula(const kz_kernel_variant *variant, const float *x, s
         int32_t sum = 0;
         for (size_t i = 0; i < KZ_BLOCK; i++) {
             sum += row.q[b * KZ_BLOCK + i];
+            if (i == KZ_BLOCK / 2 - 1) {
+                assert_int_equal(sum, row.half[b]);
+            }
         }
         assert_int_equal(sum, row.sum[b]);
     }
@@ -149,20 +152,21 @@ static void check_not_finite(const kz_kernel_variant *variant, case_random *rand
 static void check_embed(const kz_kernel_variant *variant) {
     case_random random = {31};
     const kz_type type = case_matmul_type(variant->slot);
-    static const size_t columns[] = {32, 64, 96, 576};
+    static const size_t sizes[] = {32, 64, 96, 576};
     for (size_t c = 0; c < 4; c++) {
-        const size_t panel_bytes = kz_layout_panel_bytes(type, columns[c]);
-        char *weights = case_weights(&random, type, (case_kind)(c % 3), 35, columns[c]);
-        float *expected = case_memory(columns[c] * sizeof(float));
+        const size_t columns = case_columns(type, sizes[c]);
+        const size_t panel_bytes = kz_layout_panel_bytes(type, columns);
+        char *weights = case_weights(&random, type, (case_kind)(c % 3), 35, columns);
+        float *expected = case_memory(columns * sizeof(float));
         for (size_t row = 0; row < 35; row++) {
-            float *out = guarded_floats(columns[c] + SPARE);
-            ((kz_embed_kernel)variant->function)(weights, columns[c], row, 2.0f, out);
+            float *out = guarded_floats(columns + SPARE);
+            ((kz_embed_kernel)variant->function)(weights, columns, row, 2.0f, out);
             kz_layout_unpack_row(type, weights + row / KZ_PANEL_ROWS * panel_bytes,
-                                 row % KZ_PANEL_ROWS, columns[c], expected);
-            for (size_t k = 0; k < columns[c]; k++) {
+                                 row % KZ_PANEL_ROWS, columns, expected);
+            for (size_t k = 0; k < columns; k++) {
                 expect_close(variant, "embedding", out[k], 2.0 * expected[k], 0.0);
             }
-            assert_true(is_guard(out[columns[c]]));
+            assert_true(is_guard(out[columns]));
             free(out);
         }
         free(expected);

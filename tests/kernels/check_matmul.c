@@ -95,8 +95,8 @@ static void check_value(const kz_kernel_variant *variant, const matmul_case *mad
         sum += product;
         size += fabs(product);
     }
-    if (made->type == KZ_Q4_1) { // d * q and m are added on their own and may cancel
-        size *= 4.0;
+    if (case_has_minimum(made->type)) {
+        size *= 4.0; // d * q and the minimum are added on their own and may cancel
     }
     const double residual = m->residual != NULL ? residual_of(m, token)[row] : 0.0;
     const double expected = check_activation(m->activation, sum) + residual;
@@ -179,8 +179,9 @@ static void put_not_finite(matmul_case *made, size_t token, size_t column, float
 // A value that is not finite shows in every row of its token and in no other token.
 static void check_not_finite(const kz_kernel_variant *variant, case_random *random, float value) {
     const size_t tokens = case_slot_starts(variant->slot, "matmul_bulk") ? 17 : 5;
-    matmul_case made =
-        make_case(random, case_matmul_type(variant->slot), CASE_RANDOM, 33, 96, tokens, 0);
+    const kz_type type = case_matmul_type(variant->slot);
+    const size_t columns = case_columns(type, 96);
+    matmul_case made = make_case(random, type, CASE_RANDOM, 33, columns, tokens, 0);
     put_not_finite(&made, 1, 40, value);
     ((kz_matmul_kernel)variant->function)(&made.matmul, 0, panel_count(&made.matmul), 0, tokens);
     for (size_t t = 0; t < tokens; t++) {
@@ -197,20 +198,21 @@ static void check_not_finite(const kz_kernel_variant *variant, case_random *rand
 
 void check_matmul(const kz_kernel_variant *variant) {
     static const size_t rows[] = {1, 15, 16, 17, 33, 64, 81};
-    static const size_t quantised_columns[] = {32, 64, 96, 160, 576, 1024};
+    static const size_t quantised_columns[] = {32, 64, 96, 160, 576, 640, 1024};
     static const size_t float_columns[] = {1, 2, 3, 31, 64, 97, 256, 577, 768};
     static const size_t tokens[] = {1, 2, 3, 5, 6, 7, 11, 12, 13, 16};
     static const size_t bulk_tokens[] = {17, 23, 24, 25, 201};
     const kz_type type = case_matmul_type(variant->slot);
     const bool is_bulk = case_slot_starts(variant->slot, "matmul_bulk");
     const bool is_a8 = case_is_quantised(type);
-    const size_t column_count = is_a8 ? 6 : 9;
+    const size_t column_count = is_a8 ? 7 : 9;
     const size_t token_count = is_bulk ? 5 : 10;
     case_random random = {12345};
     size_t number = 0;
     for (size_t c = 0; c < column_count; c++) {
         for (size_t t = 0; t < token_count; t++, number++) {
-            const size_t columns = is_a8 ? quantised_columns[c] : float_columns[c];
+            const size_t columns =
+                is_a8 ? case_columns(type, quantised_columns[c]) : float_columns[c];
             matmul_case made = make_case(&random, type, (case_kind)(number % 3), rows[number % 7],
                                          columns, is_bulk ? bulk_tokens[t] : tokens[t], number);
             check_case(variant, &made);

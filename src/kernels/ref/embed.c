@@ -84,3 +84,38 @@ void kz_embed_q4_1__ref(const void *weights, size_t columns, size_t row, float s
         out[k] = (kz_float_from_f16(d[r]) * q + m) * scale;
     }
 }
+
+// Types whose integers lie in several places: format/layout.h says where.
+static void embed_unpacked(kz_type type, const void *weights, size_t columns, size_t row,
+                           float scale, float *out) {
+    const uint8_t *panel = panel_of(weights, row, kz_layout_panel_bytes(type, columns));
+    kz_layout_unpack_row(type, panel, row % KZ_PANEL_ROWS, columns, out);
+    for (size_t k = 0; k < columns; k++) {
+        out[k] *= scale;
+    }
+}
+
+void kz_embed_q5_0__ref(const void *weights, size_t columns, size_t row, float scale, float *out) {
+    embed_unpacked(KZ_Q5_0, weights, columns, row, scale, out);
+}
+
+void kz_embed_q5_1__ref(const void *weights, size_t columns, size_t row, float scale, float *out) {
+    embed_unpacked(KZ_Q5_1, weights, columns, row, scale, out);
+}
+
+void kz_embed_iq4_nl__ref(const void *weights, size_t columns, size_t row, float scale,
+                          float *out) {
+    embed_unpacked(KZ_IQ4_NL, weights, columns, row, scale, out);
+}
+
+void kz_embed_q4_k__ref(const void *weights, size_t columns, size_t row, float scale, float *out) {
+    embed_unpacked(KZ_Q4_K, weights, columns, row, scale, out);
+}
+
+void kz_embed_q5_k__ref(const void *weights, size_t columns, size_t row, float scale, float *out) {
+    embed_unpacked(KZ_Q5_K, weights, columns, row, scale, out);
+}
+
+void kz_embed_q6_k__ref(const void *weights, size_t columns, size_t row, float scale, float *out) {
+    embed_unpacked(KZ_Q6_K, weights, columns, row, scale, out);
+}

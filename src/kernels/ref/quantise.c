@@ -45,6 +45,7 @@ void kz_quantise_a8__ref(const float *x, size_t columns, void *out_row) {
     int8_t *q = out_row;
     float *scale = (float *)(q + blocks * KZ_BLOCK);
     int32_t *sum = (int32_t *)(scale + blocks);
+    int32_t *half = sum + blocks;
     // Scales, sums and what pads the row to 64 bytes: no byte of a row stays undefined.
     memset(q + blocks * KZ_BLOCK, 0, kz_a8_row_bytes(columns) - blocks * KZ_BLOCK);
     for (size_t b = 0; b < blocks; b++) {
@@ -53,6 +54,7 @@ void kz_quantise_a8__ref(const float *x, size_t columns, void *out_row) {
         // A block of padding alone reads nothing; its pointer still stays inside the array.
         scale[b] = quantise_block(x + (left > 0 ? first : 0), left < KZ_BLOCK ? left : KZ_BLOCK,
                                   q + first);
-        sum[b] = kz_a8_block_sum(q + first);
+        sum[b] = kz_a8_block_sum(q + first, KZ_BLOCK);
+        half[b] = kz_a8_block_sum(q + first, KZ_BLOCK / 2);
     }
 }

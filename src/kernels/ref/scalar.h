@@ -40,10 +40,10 @@ static inline float kz_scalar_activate(kz_activation activation, float x) {
     }
 }
 
-// The sum that stands beside a block of q [KZ_BLOCK] in a KZ_A8 row.
-static inline int32_t kz_a8_block_sum(const int8_t *q) {
+// The sums that stand beside a block of q [KZ_BLOCK] in a KZ_A8 row: of all, and of half of it.
+static inline int32_t kz_a8_block_sum(const int8_t *q, size_t count) {
     int32_t sum = 0;
-    for (size_t i = 0; i < KZ_BLOCK; i++) {
+    for (size_t i = 0; i < count; i++) {
         sum += q[i];
     }
     return sum;

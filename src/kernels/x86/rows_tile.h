@@ -113,7 +113,8 @@ static float scale_of(int32_t bits, float *out_inverse) {
 }
 
 // `x` is 32 floats.
-static void quantise_block(const float *x, int8_t *out_q, float *out_scale, int32_t *out_sum) {
+static void quantise_block(const float *x, int8_t *out_q, float *out_scale, int32_t *out_sum,
+                           int32_t *out_half) {
     const vfloat a = v_load(x);
     const vfloat b = v_load(x + 16);
     float inverse;
@@ -121,6 +122,7 @@ static void quantise_block(const float *x, int8_t *out_q, float *out_scale, int3
     if (inverse == 0.0f) {
         memset(out_q, 0, KZ_BLOCK);
         *out_sum = 0;
+        *out_half = 0;
         return;
     }
     // |x| <= largest, so the product is at most 127 and a rounding: it fits a byte.
@@ -128,7 +130,8 @@ static void quantise_block(const float *x, int8_t *out_q, float *out_scale, int3
     const vint second = v_to_ints(v_mul(b, v_set(inverse)));
     v_store_i8(out_q, first);
     v_store_i8(out_q + 16, second);
-    *out_sum = i_sum(i_add(first, second));
+    *out_half = i_sum(first);
+    *out_sum = *out_half + i_sum(second);
 }
 
 void KZ_NAME(kz_quantise_a8)(const float *x, size_t columns, void *out_row) {
@@ -137,15 +140,16 @@ void KZ_NAME(kz_quantise_a8)(const float *x, size_t columns, void *out_row) {
     int8_t *q = out_row;
     float *scale = (float *)(q + blocks * KZ_BLOCK);
     int32_t *sum = (int32_t *)(scale + blocks);
+    int32_t *half = sum + blocks;
     memset(q + whole * KZ_BLOCK, 0, kz_a8_row_bytes(columns) - whole * KZ_BLOCK);
     for (size_t b = 0; b < whole; b++) {
-        quantise_block(x + b * KZ_BLOCK, q + b * KZ_BLOCK, &scale[b], &sum[b]);
+        quantise_block(x + b * KZ_BLOCK, q + b * KZ_BLOCK, &scale[b], &sum[b], &half[b]);
     }
     if (whole * KZ_BLOCK < columns) {
         // quantise_block reads 32 floats: a short block goes through a copy with zeros behind it.
         float last[KZ_BLOCK] = {0.0f};
         memcpy(last, x + whole * KZ_BLOCK, (columns - whole * KZ_BLOCK) * sizeof *x);
-        quantise_block(last, q + whole * KZ_BLOCK, &scale[whole], &sum[whole]);
+        quantise_block(last, q + whole * KZ_BLOCK, &scale[whole], &sum[whole], &half[whole]);
     }
 }
 

@@ -22,9 +22,9 @@ static void fill_row(kz_type type, uint8_t *row, size_t bytes, uint32_t *state) 
         row[i] = (uint8_t)random_bits(state);
     }
     for (size_t i = 0; i < bytes; i += block) {
-        const size_t top = block == 4 ? 3 : 1;
+        const size_t top = type == KZ_F32 ? 3 : type == KZ_Q6_K ? 209 : 1;
         row[i + top] &= 0xbb;
-        if (type == KZ_Q4_1) {
+        if (type == KZ_Q4_1 || type == KZ_Q5_1 || type == KZ_Q4_K || type == KZ_Q5_K) {
             row[i + 3] &= 0xbb;
         }
     }
@@ -61,17 +61,23 @@ static void check_panel(kz_type type, size_t row_count, size_t columns, uint32_t
     free(found);
 }
 
-static const kz_type tiled[] = {KZ_F32, KZ_F16, KZ_BF16, KZ_Q8_0, KZ_Q4_0, KZ_Q4_1};
+static const kz_type tiled[] = {KZ_F32,  KZ_F16,  KZ_BF16,   KZ_Q8_0, KZ_Q4_0, KZ_Q4_1,
+                                KZ_Q5_0, KZ_Q5_1, KZ_IQ4_NL, KZ_Q4_K, KZ_Q5_K, KZ_Q6_K};
 
 static void panels_mean_what_rows_mean(void **state) {
     (void)state;
     static const size_t plain[] = {1, 2, 3, 31, 64, 129};
-    static const size_t blocks[] = {32, 64, 96, 128, 160, 1024};
+    static const size_t blocks[] = {32, 64, 96, 576, 640, 1024};
+    static const size_t super_blocks[] = {256, 512, 768, 1024, 1280, 2560};
     uint32_t seed = 1;
-    for (size_t t = 0; t < 6; t++) {
+    for (size_t t = 0; t < sizeof tiled / sizeof tiled[0]; t++) {
         for (size_t c = 0; c < 6; c++) {
-            const size_t columns = kz_type_block_elements(tiled[t]) == 1 ? plain[c] : blocks[c];
+            const uint32_t block = kz_type_block_elements(tiled[t]);
+            const size_t columns = block == 1          ? plain[c]
+                                   : block == KZ_BLOCK ? blocks[c]
+                                                       : super_blocks[c];
             check_panel(tiled[t], 16, columns, &seed);
+            check_panel(tiled[t], 13, columns, &seed);
             check_panel(tiled[t], 4, columns, &seed);
             check_panel(tiled[t], 1, columns, &seed);
         }
