@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "base/half.h"
-#include "generate/random.h"
 
 #define SUM_LANES 16   // sums side by side, whatever the vector width
 #define SUM_BLOCK 1024 // added up in float, then in double
@@ -74,6 +73,14 @@ void kz_sampler_destroy(kz_sampler *sampler) {
 
 void kz_sampler_reset(kz_sampler *sampler) {
     kz_random_seed(&sampler->random, sampler->sampling.seed);
+}
+
+kz_random kz_sampler_random(const kz_sampler *sampler) {
+    return sampler->random;
+}
+
+void kz_sampler_set_random(kz_sampler *sampler, kz_random random) {
+    sampler->random = random;
 }
 
 int32_t kz_logits_best(const float *logits, size_t count) {

@@ -3,11 +3,12 @@
 // Order: temperature, top-k, top-p, min-p, then a draw; the meaning of each is that of Hugging
 // Face's processors (ties at the border of top-k are all kept; top-p keeps the most probable tokens
 // until they hold top_p; min-p compares with the most probable one and comes last). Penalties
-// change the logits before the sampler sees them: they are a kz_logits_processor (generate/loop.h).
+// change the logits before the sampler sees them (generate/penalty.h).
 #ifndef KZ_GENERATE_SAMPLER_H
 #define KZ_GENERATE_SAMPLER_H
 
 #include "base/alloc.h"
+#include "generate/random.h"
 
 typedef struct kz_sampling {
     float temperature; // 0: greedy, the rest is then ignored
@@ -38,6 +39,9 @@ KAZEIA_MUST_CHECK kazeia_status kz_sampler_create(const kz_sampling *sampling, u
 void kz_sampler_destroy(kz_sampler *sampler);
 // Starts the random numbers again from the seed.
 void kz_sampler_reset(kz_sampler *sampler);
+// Where the random numbers stand. Setting it repeats the draws from there.
+kz_random kz_sampler_random(const kz_sampler *sampler);
+void kz_sampler_set_random(kz_sampler *sampler, kz_random random);
 
 // Chooses a token for one row, `logits` [vocabulary], which is only read. Of equally good ones a
 // greedy choice takes the lowest id. BAD_FILE when no logit is a number (weights that overflow).

@@ -290,6 +290,24 @@ kazeia_status kz_session_extend(kz_session *session, uint32_t sequence, const in
     return KAZEIA_OK;
 }
 
+uint32_t kz_session_step_limit(const kz_session *session) {
+    return session->shape.step.token_limit;
+}
+
+kazeia_status kz_session_extend_at_once(kz_session *session, uint32_t sequence, const int32_t *ids,
+                                        uint32_t count) {
+    const uint32_t length = kz_cache_rows_length(session->rows, sequence);
+    if (count == 0 || count > session->shape.step.token_limit) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "step: %u tokens asked for, expected 1 to %u", count,
+                       session->shape.step.token_limit);
+    }
+    const kazeia_status status = extend_chunk(session, sequence, ids, count);
+    if (status != KAZEIA_OK) {
+        kz_cache_rows_trim(session->rows, sequence, length);
+    }
+    return status;
+}
+
 kazeia_status kz_session_step(kz_session *session, const uint32_t *sequences, const int32_t *ids,
                               uint32_t count) {
     if (count == 0 || count > session->shape.step.token_limit) {

@@ -86,6 +86,12 @@ uint32_t kz_session_chunk(const kz_session *session, size_t count);
 // sequence is as long as before. Logits are then those of the last chunk's tokens.
 KAZEIA_MUST_CHECK kazeia_status kz_session_extend(kz_session *session, uint32_t sequence,
                                                   const int32_t *ids, size_t count);
+// Most tokens of one call of the step method, whose results do not depend on how many they are.
+uint32_t kz_session_step_limit(const kz_session *session);
+// As extend, but in one call of the step method, so that the hidden rows are those of all `count`
+// tokens. BAD_ARGUMENT also for more than the method holds.
+KAZEIA_MUST_CHECK kazeia_status kz_session_extend_at_once(kz_session *session, uint32_t sequence,
+                                                          const int32_t *ids, uint32_t count);
 // Appends one token to each of `count` different sequences in one call of the step method; row i of
 // the result is that of sequences[i]. Fails as extend does, and with BAD_ARGUMENT for more
 // sequences than the method holds tokens; all sequences are then as long as before.

@@ -300,6 +300,79 @@ static void a_mask_bounds_every_choice(void **state) {
     close_fixture(&f);
 }
 
+// --- Drafts -------------------------------------------------------------------------------------
+
+#define DRAFTED_COUNT 60
+
+typedef struct drafted_text {
+    int32_t ids[97];
+    uint64_t drafted, confirmed;
+    kz_random random; // after the last draw
+} drafted_text;
+
+// A prompt of 30 tokens that repeats itself, and as many more as fit.
+static void write_text(fixture *f, const kz_sampling *sampling, uint32_t draft_limit,
+                       drafted_text *out_text) {
+    static float rows[(KZ_DRAFT_LIMIT + 1) * VOCABULARY];
+    static uint32_t counts[VOCABULARY];
+    const kz_penalties penalties = {.repetition = 1.05f, .window = 8};
+    kz_sampler *sampler = NULL;
+    assert_int_equal(kz_sampler_create(sampling, VOCABULARY, NULL, &sampler), KAZEIA_OK);
+    tiny_ids(VOCABULARY, 4, out_text->ids, 10);
+    memcpy(out_text->ids + 10, out_text->ids, 10 * sizeof(int32_t));
+    memcpy(out_text->ids + 20, out_text->ids, 10 * sizeof(int32_t));
+    kz_loop loop = {.session = f->session,
+                    .sampler = sampler,
+                    .ids = out_text->ids,
+                    .id_count = 30,
+                    .penalties = &penalties,
+                    .counts = counts,
+                    .draft = {.limit = draft_limit, .logits = rows}};
+    kz_session_trim(f->session, 0, 0);
+    assert_int_equal(kz_loop_start(&loop, out_text->ids, 30), KAZEIA_OK);
+    for (uint32_t i = 0; i < DRAFTED_COUNT; i++) {
+        int32_t token = -1;
+        kz_stop_action action = KZ_STOP_END;
+        loop.draft.room = DRAFTED_COUNT - 1 - i;
+        assert_int_equal(kz_loop_next(&loop, &token, &action), KAZEIA_OK);
+        assert_int_equal(loop.ids[30 + i], token);
+        assert_int_equal(loop.id_count, 31 + i);
+        assert_int_equal(kz_loop_length(&loop), 30 + i + !loop.has_pending);
+    }
+    kz_loop_leave(&loop);
+    assert_int_equal(kz_session_length(f->session, 0), loop.id_count);
+    out_text->drafted = loop.draft.drafted;
+    out_text->confirmed = loop.draft.confirmed;
+    out_text->random = kz_sampler_random(sampler);
+    kz_sampler_destroy(sampler);
+}
+
+static void drafts_do_not_change_the_text(void **state) {
+    (void)state;
+    const kz_sampling samplings[] = {{.temperature = 0.0f, .top_p = 1.0f},
+                                     {.temperature = 0.05f, .top_p = 0.9f, .seed = 7},
+                                     {.temperature = 1.5f, .top_p = 1.0f, .seed = 8}};
+    static const uint32_t limits[] = {1, 3, KZ_DRAFT_LIMIT};
+    for (int mode = 0; mode < 2; mode++) {
+        fixture f;
+        uint64_t confirmed = 0, refused = 0;
+        open_fixture(&f, mode == 0, 1);
+        for (size_t i = 0; i < 9; i++) {
+            drafted_text plain, guessed;
+            write_text(&f, &samplings[i / 3], 0, &plain);
+            write_text(&f, &samplings[i / 3], limits[i % 3], &guessed);
+            assert_memory_equal(guessed.ids, plain.ids, 90 * sizeof(int32_t));
+            assert_true(guessed.random.state == plain.random.state);
+            assert_int_equal(plain.drafted, 0);
+            confirmed += guessed.confirmed;
+            refused += guessed.drafted - guessed.confirmed;
+        }
+        // Both ways were gone.
+        assert_true(confirmed > 20 && refused > 5);
+        close_fixture(&f);
+    }
+}
+
 // --- Programs that are no token models ----------------------------------------------------------
 
 static void other_programs_are_refused(void **state) {
@@ -358,6 +431,7 @@ int main(void) {
         cmocka_unit_test(sequences_step_together),
         cmocka_unit_test(the_loop_writes_what_the_reference_would),
         cmocka_unit_test(a_mask_bounds_every_choice),
+        cmocka_unit_test(drafts_do_not_change_the_text),
         cmocka_unit_test(other_programs_are_refused),
         cmocka_unit_test(a_row_table_that_grows_is_refused),
     };
