@@ -63,7 +63,8 @@ static kazeia_status measure(cli_run *run, const cli_talker *talker, double *rat
 
 kazeia_status cli_bench(cli_run *run) {
     cli_talker talker;
-    const kazeia_chat_settings settings = kazeia_chat_settings_default();
+    kazeia_chat_settings settings = kazeia_chat_settings_default();
+    settings.is_raw = true; // what is timed needs no template
     kazeia_status status = cli_talker_open(run, &settings, &talker);
     double *rates = calloc((size_t)run->options.repeat * 2, sizeof *rates);
     if (status == KAZEIA_OK && rates == NULL) {

@@ -123,7 +123,8 @@ static kazeia_status check_options(cli_run *run) {
 
 kazeia_status cli_eval(cli_run *run) {
     cli_talker talker;
-    const kazeia_chat_settings settings = kazeia_chat_settings_default();
+    kazeia_chat_settings settings = kazeia_chat_settings_default();
+    settings.is_raw = true; // neither measure needs a template, nor ids a tokenizer
     CLI_TRY(check_options(run));
     kazeia_status status = cli_talker_open(run, &settings, &talker);
     if (status == KAZEIA_OK) {

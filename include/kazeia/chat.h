@@ -71,9 +71,10 @@ KAZEIA_API kazeia_chat_settings kazeia_chat_settings_default(void);
 // but the system message.
 //
 // Creation fails with UNSUPPORTED when the program is no language model or, unless is_raw is set,
-// has no chat template; BAD_ARGUMENT when a sampling number is out of its range or the system
-// message is longer than the context; BAD_FILE when the program's methods or metadata are not those
-// of docs/abilities.md; OUT_OF_MEMORY.
+// has no chat template or no tokenizer; BAD_ARGUMENT when a sampling number is out of its range or
+// the system message is longer than the context; BAD_FILE when the program's methods or metadata
+// are not those of docs/abilities.md; OUT_OF_MEMORY. A raw chat of a program without tokenizer
+// measures ids; feed, finish and text to measure are UNSUPPORTED.
 //
 // feed takes all or nothing; BAD_ARGUMENT when the turn is longer than any context could hold. next
 // computes one chunk of the prompt or one token; `capacity` must be at least 4, the bytes of the

@@ -58,7 +58,14 @@ kz_session_settings kz_chat_session_settings(void) {
                                  .priority = KZ_PRIORITY_CHAT};
 }
 
-static kazeia_status check_program(const kz_program *program) {
+// A program of a checkpoint without tokenizer files takes ids only: what measures works, text does
+// not.
+static kazeia_status refuse_text(void) {
+    return kz_fail(KAZEIA_UNSUPPORTED,
+                   "chat: the program has no tokenizer: it takes token ids only, no text");
+}
+
+static kazeia_status check_program(const kz_program *program, bool is_raw) {
     const char *ability = kz_program_string(program, "ability");
     if (!ability || strcmp(ability, "chat") != 0) {
         return kz_fail(KAZEIA_UNSUPPORTED,
@@ -66,8 +73,8 @@ static kazeia_status check_program(const kz_program *program) {
                        "model",
                        ability ? ability : "");
     }
-    if (kz_program_describe(program)->tokenizer.count == 0) {
-        return kz_fail(KAZEIA_UNSUPPORTED, "chat: the program has no tokenizer");
+    if (kz_program_describe(program)->tokenizer.count == 0 && !is_raw) {
+        return refuse_text();
     }
     return KAZEIA_OK;
 }
@@ -84,6 +91,9 @@ static size_t run_limit(const kz_chat *chat) {
 
 static kazeia_status open_text(kz_chat *chat) {
     const kz_program_description *description = kz_program_describe(chat->program);
+    if (description->tokenizer.count == 0) { // raw: refused otherwise
+        return KAZEIA_OK;
+    }
     const kz_tokenizer_options options = {.max_text_bytes = run_limit(chat)};
     KZ_TRY(
         kz_tokenizer_open(&description->tokenizer, &options, &chat->allocator, &chat->tokenizer));
@@ -111,6 +121,9 @@ static kazeia_status reserve(kz_chat *chat) {
     KZ_TRY(kz_history_init(&chat->history, context + 2, text_limit(chat), context, memory));
     KZ_TRY(kz_alloc(memory, context, sizeof *chat->prompt, "prompt", (void **)&chat->prompt));
     KZ_TRY(kz_alloc(memory, context, sizeof *chat->cached, "cached ids", (void **)&chat->cached));
+    if (!chat->tokenizer) {
+        return KAZEIA_OK;
+    }
     // One to hold the last token's bytes, one for the half character that a flush adds behind them.
     // A token's text and what the end may add to it.
     return kz_alloc(memory, 2, kz_detokenizer_room(chat->tokenizer), "reply text",
@@ -147,7 +160,7 @@ static kazeia_status add_system(kz_chat *chat) {
 }
 
 static kazeia_status fill_chat(kz_chat *chat, kz_pool *pool) {
-    KZ_TRY(check_program(chat->program));
+    KZ_TRY(check_program(chat->program, chat->settings.is_raw));
     // The session first: when it is above the memory limit, nothing else is taken.
     KZ_TRY(open_model(chat, pool));
     KZ_TRY(open_text(chat));
@@ -210,6 +223,9 @@ static void set_phase(kz_chat *chat, chat_phase phase) {
 
 kazeia_status kz_chat_feed(kz_chat *chat, const char *text, size_t bytes, size_t *out_taken) {
     *out_taken = 0;
+    if (!chat->tokenizer) {
+        return refuse_text();
+    }
     const chat_phase phase = phase_of(chat);
     if (phase != PHASE_COLLECTING && phase != PHASE_ENDED) {
         return KAZEIA_OK;
@@ -228,6 +244,9 @@ kazeia_status kz_chat_feed(kz_chat *chat, const char *text, size_t bytes, size_t
 }
 
 kazeia_status kz_chat_finish(kz_chat *chat) {
+    if (!chat->tokenizer) {
+        return refuse_text();
+    }
     const chat_phase phase = phase_of(chat);
     if (phase != PHASE_COLLECTING && phase != PHASE_ENDED) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "chat: the turn is finished already; take the reply "

@@ -45,8 +45,8 @@ typedef struct kz_chat_statistics {
     kz_chat_stop stop;
 } kz_chat_statistics;
 
-// UNSUPPORTED when the program is no language model, has no tokenizer, or has no chat template and
-// is_raw is not set; BAD_ARGUMENT when a sampling number is out of its range or the system message
+// UNSUPPORTED when the program is no language model or, unless is_raw is set, has no tokenizer or
+// no chat template; BAD_ARGUMENT when a sampling number is out of its range or the system message
 // is too long; OUT_OF_MEMORY, also for a session over the limit. Retains the program; the pool must
 // outlive the chat.
 KAZEIA_MUST_CHECK kazeia_status kz_chat_create(kz_program *program, kz_pool *pool,

@@ -155,6 +155,10 @@ static kazeia_status encode_text(const kz_bytes *section, const char *text, size
     const kz_tokenizer_options options = {.max_text_bytes = bytes + 1};
     kz_tokenizer *tokenizer = NULL;
     kz_tokenizer_view view;
+    if (section->count == 0) {
+        return kz_fail(KAZEIA_UNSUPPORTED,
+                       "perplexity: the program has no tokenizer: it takes token ids only");
+    }
     KZ_TRY(kz_tokenizer_view_open(section, &view));
     *out_bos = (view.flags & KZ_TOKENIZER_ADD_BOS) ? view.bos : KZ_NO_TOKEN;
     KZ_TRY(kz_tokenizer_open(section, &options, memory, &tokenizer));
