@@ -71,10 +71,12 @@ size_t kz_type_row_bytes(kz_type type, size_t columns);
 // false.
 bool kz_quant_decode_row(kz_type type, const void *row, size_t columns, float *out_values);
 
+// True for the types that kz_quant_encode_row makes; the other ones can only be kept.
+bool kz_quant_can_encode(kz_type type);
 // Float -> row form: round to nearest even for F16 and BF16; Q8_0 by largest magnitude / 127; Q4_0
 // and Q4_1 with a search of the scale that has the least squared error. The same floats give the
 // same bytes on every machine. False, with `out_row` half written, when the type is none of these
-// or F32 (the other blocks can be kept, not made), when a block of a quantised type holds a value
+// or F32, when a block of a quantised type holds a value
 // that is not finite, or when a finite value or scale is too large for f16.
 bool kz_quant_encode_row(kz_type type, const float *values, size_t columns, void *out_row);
 

@@ -310,6 +310,11 @@ static bool encode_blocks(kz_type type, block_encoder encode, const float *value
     return true;
 }
 
+bool kz_quant_can_encode(kz_type type) {
+    return type == KZ_F32 || type == KZ_F16 || type == KZ_BF16 || type == KZ_Q8_0 ||
+           type == KZ_Q4_0 || type == KZ_Q4_1;
+}
+
 bool kz_quant_encode_row(kz_type type, const float *values, size_t columns, void *out_row) {
     switch (type) {
     case KZ_F32:

@@ -360,8 +360,9 @@ const kz_checkpoint_tensor *kz_checkpoint_tensor_at(const kz_checkpoint *checkpo
 
 static kazeia_status fail_unreadable(const kz_checkpoint_tensor *tensor) {
     return kz_fail(KAZEIA_UNSUPPORTED,
-                   "tensor '%s' has the type %s, expected F32, F16, BF16, Q8_0, Q4_0, Q4_1 or "
-                   "CTranslate2's int8: convert it to one of them",
+                   "tensor '%s' has the type %s, expected F32, F16, BF16, Q8_0, Q4_0, Q4_1, "
+                   "Q5_0, Q5_1, IQ4_NL, Q4_K, Q5_K, Q6_K or CTranslate2's int8: convert it to one "
+                   "of them",
                    tensor->name, tensor->type_name);
 }
 

@@ -22,13 +22,13 @@ typedef enum kz_checkpoint_kind {
     KZ_CHECKPOINT_KIND_COUNT
 } kz_checkpoint_kind;
 
-// The type of a tensor that is there but cannot be read, such as GGUF's Q4_K: kz_checkpoint_require
+// The type of a tensor that is there but cannot be read, such as GGUF's Q3_K: kz_checkpoint_require
 // and kz_checkpoint_decode_row fail and name it. kz_type_is_known is false for it.
 #define KZ_CHECKPOINT_UNREADABLE ((kz_type)255)
 
 typedef struct kz_checkpoint_tensor {
     const char *name;     // as in the file
-    kz_type type;         // F32 F16 BF16 I32 I8 Q8_0 Q4_0 Q4_1: the row form of format/quant.h
+    kz_type type;         // a float, I32, I8 or a block type: the row form of format/quant.h
     uint32_t rank;        // 0 (scalar) to 4
     uint64_t dims[4];     // outermost first; unused ones are 1
     const uint8_t *bytes; // first row; no alignment

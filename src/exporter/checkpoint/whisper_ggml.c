@@ -37,14 +37,14 @@ static const ggml_type ggml_types[] = {
     [1] = {"F16", KZ_F16, 1, 2},
     [2] = {"Q4_0", KZ_Q4_0, 32, 18},
     [3] = {"Q4_1", KZ_Q4_1, 32, 20},
-    [6] = {"Q5_0", KZ_CHECKPOINT_UNREADABLE, 32, 22},
-    [7] = {"Q5_1", KZ_CHECKPOINT_UNREADABLE, 32, 24},
+    [6] = {"Q5_0", KZ_Q5_0, 32, 22},
+    [7] = {"Q5_1", KZ_Q5_1, 32, 24},
     [8] = {"Q8_0", KZ_Q8_0, 32, 34},
     [10] = {"Q2_K", KZ_CHECKPOINT_UNREADABLE, 256, 84},
     [11] = {"Q3_K", KZ_CHECKPOINT_UNREADABLE, 256, 110},
-    [12] = {"Q4_K", KZ_CHECKPOINT_UNREADABLE, 256, 144},
-    [13] = {"Q5_K", KZ_CHECKPOINT_UNREADABLE, 256, 176},
-    [14] = {"Q6_K", KZ_CHECKPOINT_UNREADABLE, 256, 210},
+    [12] = {"Q4_K", KZ_Q4_K, 256, 144},
+    [13] = {"Q5_K", KZ_Q5_K, 256, 176},
+    [14] = {"Q6_K", KZ_Q6_K, 256, 210},
 };
 
 #define TYPE_COUNT (sizeof ggml_types / sizeof ggml_types[0])
@@ -127,8 +127,8 @@ static kazeia_status read_dims(kz_cursor *cursor, kz_checkpoint_tensor *tensor) 
 static kazeia_status measure(kz_checkpoint_tensor *tensor, uint32_t type) {
     if (type >= TYPE_COUNT || ggml_types[type].name == NULL) {
         return kz_fail(KAZEIA_UNSUPPORTED,
-                       "tensor '%s' has the type %u, expected F32 (0), F16 (1), Q4_0 (2), Q4_1 (3) "
-                       "or Q8_0 (8)",
+                       "tensor '%s' has the type %u, expected F32 (0), F16 (1), Q4_0 (2), Q4_1 "
+                       "(3), Q5_0 (6), Q5_1 (7), Q8_0 (8), Q4_K (12), Q5_K (13) or Q6_K (14)",
                        tensor->name, type);
     }
     tensor->type = ggml_types[type].type;

@@ -111,9 +111,34 @@ static kazeia_status parse_line(const kz_format_choice *choice, const char *begi
     if (!format_from_name(format, &line->type)) {
         return kz_fail(KAZEIA_BAD_ARGUMENT,
                        "recipe %s, line %u: '%s' is no format; expected f32, f16, bf16, q8, q8_0, "
-                       "q4, q4_0 or q4_1",
+                       "q4, q4_0 or q4_1, or what the source has (q5_0, q5_1, iq4_nl, q4_k, q5_k, "
+                       "q6_k)",
                        choice->recipe_path, line->number, format);
     }
+    return KAZEIA_OK;
+}
+
+// True when every row is in the checkpoint in this very type.
+static bool is_kept_as(const kz_graph_weight *weight, kz_type type) {
+    bool is_kept = weight->shape == KZ_WEIGHT_PLAIN;
+    for (uint32_t i = 0; i < weight->piece_count; i++) {
+        const kz_checkpoint_tensor *tensor = weight->pieces[i].tensor;
+        is_kept = is_kept && tensor && tensor->type == type;
+    }
+    return is_kept;
+}
+
+static kazeia_status set_type(kz_graph_weight *weight, const kz_format_choice *choice,
+                              const recipe_line *line) {
+    if (!kz_quant_can_encode(line->type) && !is_kept_as(weight, line->type)) {
+        const kz_checkpoint_tensor *tensor = weight->pieces[0].tensor;
+        return kz_fail(KAZEIA_BAD_ARGUMENT,
+                       "recipe %s, line %u: %s can be kept, not made, and the source has '%s' as "
+                       "%s; choose q8, q4, bf16, f16 or f32",
+                       choice->recipe_path, line->number, kz_type_name(line->type), weight->name,
+                       tensor ? tensor->type_name : "numbers");
+    }
+    weight->type = line->type;
     return KAZEIA_OK;
 }
 
@@ -124,7 +149,7 @@ static kazeia_status apply_line(kz_graph *graph, const kz_format_choice *choice,
         kz_graph_weight *weight = &graph->weights[i];
         // Lines are applied in order, so the last match wins without a search backwards.
         if (weight->is_matrix && fnmatch(line->pattern, weight->name, 0) == 0) {
-            weight->type = line->type;
+            KZ_TRY(set_type(weight, choice, line));
             matches++;
         }
     }

@@ -58,25 +58,60 @@ static void check_row3(const kz_checkpoint *checkpoint, const char *tensor_name,
     bytes_clear(&npy);
 }
 
+// Rows of three matrices of a file whose matrices have the types `kinds`.
+static void check_gguf(const char *file, size_t tensors, const char *const kinds[3]) {
+    static const char *const names[] = {"blk.0.ffn_down.weight", "blk.1.attn_q.weight",
+                                        "token_embd.weight"};
+    char path[128];
+    snprintf(path, sizeof path, GOLDEN "%s.gguf", file);
+    kz_checkpoint *checkpoint = open_path(path);
+    assert_int_equal(kz_checkpoint_kind_of(checkpoint), KZ_CHECKPOINT_GGUF);
+    assert_string_equal(kz_checkpoint_architecture(checkpoint), "qwen3");
+    assert_int_equal(kz_checkpoint_tensor_count(checkpoint), tensors);
+    for (size_t k = 0; k < 3; k++) {
+        snprintf(path, sizeof path, GOLDEN "%s.row3.%s.npy", file, names[k]);
+        assert_string_equal(find(checkpoint, names[k])->type_name, kinds[k]);
+        check_row3(checkpoint, names[k], path);
+    }
+    kz_checkpoint_close(checkpoint);
+}
+
 static void test_gguf_rows_are_equal(void **state) {
-    static const char *const types[] = {"F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1"};
-    static const char *const tensors[] = {"blk.0.ffn_down.weight", "blk.1.attn_q.weight",
-                                          "token_embd.weight"};
+    static const char *const types[] = {"F32",  "F16",  "BF16", "Q8_0",
+                                        "Q4_0", "Q4_1", "Q5_0", "Q5_1"};
     (void)state;
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        char path[128];
-        snprintf(path, sizeof path, GOLDEN "qwen3-tiny-%s.gguf", types[i]);
-        kz_checkpoint *checkpoint = open_path(path);
-        assert_int_equal(kz_checkpoint_kind_of(checkpoint), KZ_CHECKPOINT_GGUF);
-        assert_string_equal(kz_checkpoint_architecture(checkpoint), "qwen3");
-        assert_int_equal(kz_checkpoint_tensor_count(checkpoint), 35);
-        for (size_t k = 0; k < 3; k++) {
-            snprintf(path, sizeof path, GOLDEN "qwen3-tiny-%s.row3.%s.npy", types[i], tensors[k]);
-            assert_string_equal(find(checkpoint, tensors[k])->type_name, types[i]);
-            check_row3(checkpoint, tensors[k], path);
-        }
-        kz_checkpoint_close(checkpoint);
+        char file[64];
+        snprintf(file, sizeof file, "qwen3-tiny-%s", types[i]);
+        check_gguf(file, 35, (const char *const[]){types[i], types[i], types[i]});
     }
+    // A wider model, since super-blocks need rows of 256; Q4_K_M mixes two types.
+    check_gguf("qwen3-tiny-k-Q5_K", 24, (const char *const[]){"Q5_K", "Q5_K", "Q5_K"});
+    check_gguf("qwen3-tiny-k-Q4_K_M", 24, (const char *const[]){"Q4_K", "Q4_K", "Q6_K"});
+}
+
+// All rows of random blocks, the odd last one of a record included.
+static void test_block_types_are_equal(void **state) {
+    static const char *const names[] = {"q5_0", "q5_1", "iq4_nl", "q4_k", "q5_k", "q6_k"};
+    (void)state;
+    kz_checkpoint *checkpoint = open_path(GOLDEN "block-types.gguf");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char path[128];
+        snprintf(path, sizeof path, GOLDEN "block-types.%s.npy", names[i]);
+        byte_string npy = bytes_of_file(path);
+        const uint8_t *expected = npy.bytes + 10 + npy.bytes[8] + 256u * npy.bytes[9];
+        const kz_checkpoint_tensor *tensor = find(checkpoint, names[i]);
+        assert_string_equal(kz_type_name(tensor->type), names[i]);
+        const size_t row_bytes = (size_t)kz_checkpoint_row_elements(tensor) * sizeof(float);
+        assert_int_equal(expected + 4 * row_bytes - npy.bytes, npy.count);
+        float values[512];
+        for (size_t row = 0; row < 4; row++) {
+            assert_int_equal(kz_checkpoint_decode_row(tensor, row, values), KAZEIA_OK);
+            assert_memory_equal(values, expected + row * row_bytes, row_bytes);
+        }
+        bytes_clear(&npy);
+    }
+    kz_checkpoint_close(checkpoint);
 }
 
 static void test_ctranslate2_rows_are_equal(void **state) {
@@ -135,15 +170,15 @@ static void test_sharded_safetensors_equal_gguf(void **state) {
 
 static void test_unread_type_is_named(void **state) {
     (void)state;
-    kz_checkpoint *checkpoint = open_path(GOLDEN "qwen3-tiny-Q5_0.gguf");
-    const kz_checkpoint_tensor *tensor = find(checkpoint, "token_embd.weight");
-    float values[64];
+    kz_checkpoint *checkpoint = open_path(GOLDEN "block-types.gguf");
+    const kz_checkpoint_tensor *tensor = find(checkpoint, "q3_k");
+    float values[256];
     assert_false(kz_type_is_known(tensor->type));
     assert_int_equal(kz_checkpoint_decode_row(tensor, 0, values), KAZEIA_UNSUPPORTED);
-    assert_non_null(strstr(kazeia_last_error(), "Q5_0"));
-    assert_non_null(strstr(kazeia_last_error(), "token_embd.weight"));
+    assert_non_null(strstr(kazeia_last_error(), "Q3_K"));
+    assert_non_null(strstr(kazeia_last_error(), "'q3_k'"));
     const kz_checkpoint_tensor *required = NULL;
-    assert_int_equal(kz_checkpoint_require(checkpoint, "token_embd.weight", 0, NULL, &required),
+    assert_int_equal(kz_checkpoint_require(checkpoint, "q3_k", 0, NULL, &required),
                      KAZEIA_UNSUPPORTED);
     kz_checkpoint_close(checkpoint);
 }
@@ -437,6 +472,7 @@ static void test_shards_are_where_the_index_says(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gguf_rows_are_equal),
+        cmocka_unit_test(test_block_types_are_equal),
         cmocka_unit_test(test_ctranslate2_rows_are_equal),
         cmocka_unit_test(test_sharded_safetensors_equal_gguf),
         cmocka_unit_test(test_unread_type_is_named),

@@ -136,6 +136,59 @@ static void kept_rows_are_kept(void **state) {
     }
 }
 
+static void kept_super_blocks_are_kept(void **state) {
+    static const char *const types[] = {"Q5_0", "Q5_1", "k-Q5_K", "k-Q4_K_M"};
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        char source[128];
+        snprintf(source, sizeof source, "tests/golden/checkpoint/qwen3-tiny-%s.gguf", types[i]);
+        check_all(source, "keep", &(kz_format_choice){.keeps = true});
+        // What is kept can also be made into something else.
+        check_all(source, "q4", &(kz_format_choice){.type = KZ_Q4_0});
+        check_all(source, "f32", &(kz_format_choice){.type = KZ_F32});
+    }
+}
+
+// A Q4_0 file that calls itself IQ4_NL: the blocks have the same size, and any bits are a block.
+static void write_as_iq4_nl(const char *source, const char *path) {
+    kz_checkpoint *checkpoint = NULL;
+    uint8_t *bytes = malloc(1 << 20);
+    FILE *file = fopen(source, "rb");
+    assert_non_null(bytes);
+    assert_non_null(file);
+    const size_t count = fread(bytes, 1, 1 << 20, file);
+    assert_int_equal(fclose(file), 0);
+    CHECK(kz_checkpoint_open(source, NULL, &checkpoint));
+    for (size_t i = 0; i < kz_checkpoint_tensor_count(checkpoint); i++) {
+        const kz_checkpoint_tensor *tensor = kz_checkpoint_tensor_at(checkpoint, i);
+        const size_t length = strlen(tensor->name);
+        uint8_t *name = memmem(bytes, count, tensor->name, length);
+        assert_non_null(name);
+        uint8_t *type = name + length + 4 + 8 * tensor->rank; // behind the dimensions
+        if (tensor->type == KZ_Q4_0) {
+            assert_int_equal(*type, 2);
+            *type = 20;
+        }
+    }
+    kz_checkpoint_close(checkpoint);
+    file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+    free(bytes);
+}
+
+static void kept_iq4_nl_is_kept(void **state) {
+    const char *parent = getenv("TMPDIR");
+    char path[256];
+    (void)state;
+    snprintf(path, sizeof path, "%s/kazeia-iq4-%ld.gguf", parent ? parent : "/tmp", (long)getpid());
+    write_as_iq4_nl("tests/golden/llama/gguf/llama-tiny-Q4_0.gguf", path);
+    check_all(path, "keep", &(kz_format_choice){.keeps = true});
+    check_all(path, "q8", &(kz_format_choice){.type = KZ_Q8_0});
+    assert_int_equal(unlink(path), 0);
+}
+
 // Vectors, one part after the other; a part without a source is zeros.
 static void vectors_are_joined(void **state) {
     packed p;
@@ -163,8 +216,8 @@ static void vectors_are_joined(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_rounded_once),
-        cmocka_unit_test(kept_rows_are_kept),
+        cmocka_unit_test(rows_are_rounded_once),      cmocka_unit_test(kept_rows_are_kept),
+        cmocka_unit_test(kept_super_blocks_are_kept), cmocka_unit_test(kept_iq4_nl_is_kept),
         cmocka_unit_test(vectors_are_joined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,7 +114,9 @@ static void wrong_recipes_are_refused_with_their_line(void **state) {
     refuse_recipe(&model.graph, "embedding = q8\n\nembedding", "line 3");
     refuse_recipe(&model.graph, "= q8", "line 1");
     refuse_recipe(&model.graph, "embedding =", "line 1");
-    refuse_recipe(&model.graph, "embedding = q5_0", "'q5_0' is no format");
+    refuse_recipe(&model.graph, "embedding = q5_2", "'q5_2' is no format");
+    refuse_recipe(&model.graph, "embedding = f32\nembedding = q5_0",
+                  "line 2: q5_0 can be kept, not made, and the source has 'embedding' as F32");
     refuse_recipe(&model.graph, "embedding = i8", "'i8' is no format");
     refuse_recipe(&model.graph, "embedding = a8", "'a8' is no format");
     refuse_recipe(&model.graph, "embeding = q8", "'embeding' matches no matrix");
