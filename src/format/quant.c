@@ -131,29 +131,43 @@ static void decode_iq4_nl(const uint8_t *row, size_t columns, float *out_values)
     }
 }
 
+// w = scale * (q - offset), and with a minimum.
+static void scale_integers(const uint8_t *restrict q, size_t count, float scale, int offset,
+                           float *restrict out_values) {
+    for (size_t i = 0; i < count; i++) {
+        out_values[i] = scale * (float)(q[i] - offset);
+    }
+}
+
+static void add_minimum(float minimum, size_t count, float *values) {
+    for (size_t i = 0; i < count; i++) {
+        values[i] += minimum;
+    }
+}
+
 static void decode_q5(kz_type type, const uint8_t *row, size_t columns, float *out_values) {
     kz_block_parts parts;
-    const int offset = type == KZ_Q5_0 ? 16 : 0;
     for (size_t at = 0; at < columns; at += KZ_BLOCK, row += kz_type_block_bytes(type)) {
         kz_quant_split_block(type, row, &parts);
         const float scale = kz_float_from_f16(parts.d);
-        const float minimum = kz_float_from_f16(parts.m);
-        for (size_t i = 0; i < KZ_BLOCK; i++) {
-            const float product = scale * (float)(parts.q[i] - offset);
-            out_values[at + i] = type == KZ_Q5_0 ? product : product + minimum;
+        scale_integers(parts.q, KZ_BLOCK, scale, type == KZ_Q5_0 ? 16 : 0, out_values + at);
+        if (type == KZ_Q5_1) {
+            add_minimum(kz_float_from_f16(parts.m), KZ_BLOCK, out_values + at);
         }
     }
 }
 
-// Q4_K and Q5_K. A product of an f16 and a 6-bit number is exact.
+// Q4_K and Q5_K. The product of an f16 and a 6-bit number is exact.
 static void decode_k(kz_type type, const uint8_t *row, size_t columns, float *out_values) {
     kz_block_parts parts;
     for (size_t at = 0; at < columns; at += KZ_SUPER_BLOCK, row += kz_type_block_bytes(type)) {
         kz_quant_split_block(type, row, &parts);
-        for (size_t i = 0; i < KZ_SUPER_BLOCK; i++) {
-            const float scale = kz_float_from_f16(parts.d) * (float)parts.scales[i / 32];
-            const float minimum = kz_float_from_f16(parts.m) * (float)parts.minima[i / 32];
-            out_values[at + i] = scale * (float)parts.q[i] - minimum;
+        const float d = kz_float_from_f16(parts.d);
+        const float dmin = kz_float_from_f16(parts.m);
+        for (size_t b = 0; b < 8; b++) {
+            float *out = out_values + at + b * KZ_BLOCK;
+            scale_integers(parts.q + b * KZ_BLOCK, KZ_BLOCK, d * (float)parts.scales[b], 0, out);
+            add_minimum(-(dmin * (float)parts.minima[b]), KZ_BLOCK, out);
         }
     }
 }
@@ -162,9 +176,10 @@ static void decode_q6_k(const uint8_t *row, size_t columns, float *out_values) {
     kz_block_parts parts;
     for (size_t at = 0; at < columns; at += KZ_SUPER_BLOCK, row += 210) {
         kz_quant_split_block(KZ_Q6_K, row, &parts);
-        for (size_t i = 0; i < KZ_SUPER_BLOCK; i++) {
-            const float scale = kz_float_from_f16(parts.d) * (float)(int8_t)parts.scales[i / 16];
-            out_values[at + i] = scale * (float)(parts.q[i] - 32);
+        const float d = kz_float_from_f16(parts.d);
+        for (size_t b = 0; b < 16; b++) {
+            const float scale = d * (float)(int8_t)parts.scales[b];
+            scale_integers(parts.q + 16 * b, 16, scale, 32, out_values + at + 16 * b);
         }
     }
 }
