@@ -47,6 +47,7 @@ static kazeia_status export_program(cli_run *run) {
     settings.kv = options->kv;
     settings.context = (uint32_t)options->context;
     settings.shard_count = (uint32_t)options->shards;
+    settings.thread_count = (uint32_t)options->threads;
     settings.progress = show_progress;
     settings.progress_context = &work;
     cli_progress_start(&work.progress, !options->is_json);

@@ -5,7 +5,8 @@
 //     settings.output = "qwen3.kzp";
 //     TRY(kazeia_export(&settings));
 //
-// Tensors are streamed: the memory taken does not grow with the checkpoint.
+// Tensors are streamed, a few slices of a megabyte at a time: the memory taken does not grow with
+// the checkpoint nor with its tensors.
 #ifndef KAZEIA_EXPORT_H
 #define KAZEIA_EXPORT_H
 
@@ -37,6 +38,9 @@ typedef struct kazeia_export_settings {
     const char *kv;       // element type of the caches: "f16", "int8", "f32"; NULL: "f16"
     uint32_t context;     // longest conversation in tokens; 0: min(the model's, 4096)
     uint32_t shard_count; // weight files, at most 64; 0 or 1: inside the program file
+    // Threads that pack weights, the caller's among them, at most 64; 0: one for each core. The
+    // file is the same for any number.
+    uint32_t thread_count;
     kazeia_export_progress progress; // or NULL
     void *progress_context;
     const kazeia_allocator *allocator; // NULL: malloc

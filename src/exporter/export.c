@@ -84,6 +84,10 @@ static kazeia_status choose_model_options(const kazeia_export_settings *settings
         return kz_fail(KAZEIA_BAD_ARGUMENT, "shards: %u asked for, at most %u",
                        settings->shard_count, KZ_SHARD_LIMIT);
     }
+    if (settings->thread_count > KZ_PACK_THREAD_LIMIT) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "threads: %u asked for, at most %u",
+                       settings->thread_count, KZ_PACK_THREAD_LIMIT);
+    }
     options->kv = type->type;
     options->context = settings->context;
     return KAZEIA_OK;
@@ -140,7 +144,10 @@ static kazeia_status pack_alone(const kazeia_export_settings *settings,
         return kz_fail(KAZEIA_BUSY, "'%s' is being written by another export; wait for its end",
                        settings->output);
     }
-    return kz_pass_pack(graph, checkpoint, writer, settings->progress, settings->progress_context);
+    const kz_pack_settings pack = {.thread_count = settings->thread_count,
+                                   .progress = settings->progress,
+                                   .progress_context = settings->progress_context};
+    return kz_pass_pack(graph, checkpoint, writer, &pack);
 }
 
 static kazeia_status write_program(const kazeia_export_settings *settings,

@@ -462,8 +462,8 @@ kazeia_status kz_checkpoint_decode_row(const kz_checkpoint_tensor *tensor, uint6
     return KAZEIA_OK;
 }
 
-void kz_checkpoint_forget(const kz_checkpoint *checkpoint, const kz_checkpoint_tensor *tensor,
-                          uint64_t first_row, uint64_t row_count) {
+void kz_checkpoint_advise(const kz_checkpoint *checkpoint, const kz_checkpoint_tensor *tensor,
+                          uint64_t first_row, uint64_t row_count, bool will_need) {
     // Advice is for the file that holds the bytes; a tensor in borrowed memory has none.
     const uintptr_t first = (uintptr_t)tensor->bytes;
     const uint64_t rows = kz_checkpoint_row_count(tensor);
@@ -475,7 +475,7 @@ void kz_checkpoint_forget(const kz_checkpoint *checkpoint, const kz_checkpoint_t
             continue;
         }
         kz_file_map_advise(&file->map, first - start + (size_t)first_row * row_bytes,
-                           (size_t)row_count * row_bytes, false);
+                           (size_t)row_count * row_bytes, will_need);
         return;
     }
 }

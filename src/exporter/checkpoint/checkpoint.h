@@ -86,9 +86,10 @@ const uint8_t *kz_checkpoint_row(const kz_checkpoint_tensor *tensor, uint64_t ro
 // Row as floats, I8 scales applied. UNSUPPORTED when the type cannot be decoded.
 KAZEIA_MUST_CHECK kazeia_status kz_checkpoint_decode_row(const kz_checkpoint_tensor *tensor,
                                                          uint64_t row, float *out_values);
-// The pages of rows already read may leave memory (bounds RSS).
-void kz_checkpoint_forget(const kz_checkpoint *checkpoint, const kz_checkpoint_tensor *tensor,
-                          uint64_t first_row, uint64_t row_count);
+// Advice only: rows will be read soon (their pages are read ahead), or were read and may leave
+// memory (bounds RSS).
+void kz_checkpoint_advise(const kz_checkpoint *checkpoint, const kz_checkpoint_tensor *tensor,
+                          uint64_t first_row, uint64_t row_count, bool will_need);
 
 // GGUF key/values; false when absent or of another type. Integers of any width; arrays in place.
 bool kz_checkpoint_integer(const kz_checkpoint *checkpoint, const char *key, int64_t *out_value);

@@ -1,241 +1,237 @@
-// pack.c: weights from the checkpoint's rows into the program's tiles, as a stream.
+// pack.c: weights from the checkpoint's rows into the program's tiles, as a stream, on many
+// threads.
 //   in   weights: where their rows come from, the type they get
 //   out  tensor bytes, in the order of the description
-// Memory is one panel and a few rows, whatever the model's size: pages already read are let go.
-#include <string.h>
-
+// Slices are made by any thread and written by the caller's alone, in order: the file does not
+// depend on the number of threads. Memory is a few slices, whatever the model's size: pages of the
+// source that were read are let go. A thread that fails says nothing, since sentences belong to
+// threads: the caller makes that slice again and meets the same failure, the first in the file.
+#include "base/thread.h"
 #include "exporter/passes/passes.h"
+#include "exporter/passes/slices.h"
 
-#define FORGET_ROWS 256 // rows read between two pieces of advice
+#define SLOTS_PER_THREAD 2
 
-typedef struct weight_packer {
+typedef enum slot_state { SLOT_FREE, SLOT_TAKEN, SLOT_READY, SLOT_FAILED } slot_state;
+
+typedef struct slot {
+    slot_state state;
+    kz_slice slice;
+    uint8_t *bytes;
+} slot;
+
+typedef struct packing packing;
+
+typedef struct worker {
+    packing *packing;
+    kz_slice_maker maker;
+    kz_thread thread; // of the first worker: never started, it is the caller
+} worker;
+
+struct packing {
     kz_graph *graph;
     const kz_checkpoint *checkpoint;
     kz_program_writer *writer;
-    kz_pack_progress progress;
-    void *progress_context;
+    const kz_pack_settings *settings;
     uint64_t bytes_done, bytes_total;
-    // Work memory for the widest weight.
-    float *floats, *reordered; // [columns]
-    uint8_t *row_forms;        // [16] rows
-    size_t row_form_stride;
-    uint8_t *panel;
-} weight_packer;
+    worker *workers;
+    uint32_t worker_count;
+    slot *slots; // slice n of the program goes through slot n % slot_count
+    size_t slot_count;
+    kz_mutex lock; // of all below, and of the slots' states
+    kz_condition changed;
+    kz_slice_cursor next;  // the slice to be taken next
+    kz_slice_cursor ahead; // the slice to be read ahead: some slots later
+    uint64_t taken, written;
+    bool is_all_taken;
+    bool is_ending; // nothing more is wanted of the workers
+};
 
-static kazeia_status find_piece(const kz_graph_weight *weight, uint64_t row,
-                                const kz_weight_piece **out_piece, uint64_t *out_row) {
-    for (uint32_t i = 0; i < weight->piece_count; i++) {
-        const kz_weight_piece *piece = &weight->pieces[i];
-        if (row < piece->row_count) {
-            *out_piece = piece;
-            *out_row = row;
-            return KAZEIA_OK;
+// --- Making slices, on every thread -------------------------------------------------------------
+
+// The next slice, in its slot; NULL when there is no room or none left. Under the lock.
+static slot *take_slot(packing *p) {
+    if (p->is_all_taken || p->taken - p->written == p->slot_count) {
+        return NULL;
+    }
+    slot *next = &p->slots[p->taken % p->slot_count];
+    if (!kz_slice_next(&p->next, &next->slice)) {
+        p->is_all_taken = true;
+        kz_condition_signal_all(&p->changed);
+        return NULL;
+    }
+    next->state = SLOT_TAKEN;
+    p->taken++;
+    return next;
+}
+
+// Takes and makes one slice; false when none could be taken. The lock is held before and after.
+static bool make_one(worker *self) {
+    packing *p = self->packing;
+    kz_slice ahead;
+    slot *mine = take_slot(p);
+    if (!mine) {
+        return false;
+    }
+    const bool is_ahead = kz_slice_next(&p->ahead, &ahead);
+    kz_mutex_unlock(&p->lock);
+    if (is_ahead) {
+        kz_slice_advise(&ahead, p->checkpoint, true);
+    }
+    const kazeia_status status = kz_slice_make(&self->maker, &mine->slice, mine->bytes);
+    // Its pages leave memory at once: mapped ones count as ours.
+    kz_slice_advise(&mine->slice, p->checkpoint, false);
+    kz_mutex_lock(&p->lock);
+    mine->state = status == KAZEIA_OK ? SLOT_READY : SLOT_FAILED;
+    kz_condition_signal_all(&p->changed);
+    return true;
+}
+
+static void run_worker(void *context) {
+    worker *self = context;
+    packing *p = self->packing;
+    kz_mutex_lock(&p->lock);
+    while (!p->is_ending && !p->is_all_taken) {
+        if (!make_one(self) && !p->is_all_taken) {
+            kz_condition_wait(&p->changed, &p->lock);
         }
-        // Rows of one piece after the other: see kz_weight_piece.
-        row -= piece->row_count;
     }
-    return kz_fail(KAZEIA_BAD_FILE, "export: weight '%s' has too few rows", weight->name);
+    kz_mutex_unlock(&p->lock);
 }
 
-// [channels][kernel] -> [kernel][channels].
-// UNFOLD lays x out as [kernel][channels], so that it copies whole rows.
-static void reorder_convolution(const kz_graph_weight *weight, const float *row, float *out) {
-    const size_t kernel = weight->kernel;
-    const size_t channels = (size_t)weight->columns / kernel;
-    for (size_t channel = 0; channel < channels; channel++) {
-        for (size_t k = 0; k < kernel; k++) {
-            out[k * channels + channel] = row[channel * kernel + k];
-        }
-    }
-}
-
-static kazeia_status decode_row(weight_packer *packer, const kz_graph_weight *weight,
-                                const kz_weight_piece *piece, uint64_t row,
-                                const float **out_values) {
-    const size_t columns = (size_t)weight->columns;
-    if (piece->tensor) {
-        KZ_TRY(kz_checkpoint_decode_row(piece->tensor, piece->first_row + row, packer->floats));
-    } else if (piece->constant) {
-        memcpy(packer->floats, piece->constant + row * columns, columns * sizeof(float));
-    } else {
-        memset(packer->floats, 0, columns * sizeof(float));
-    }
-    float *values = packer->floats;
-    if (weight->shape == KZ_WEIGHT_CONV) {
-        reorder_convolution(weight, packer->floats, packer->reordered);
-        values = packer->reordered;
-    }
-    *out_values = values;
-    return KAZEIA_OK;
-}
-
-// The row form of one row: in place in the checkpoint when nothing changes, else made in slot
-// `slot`.
-static kazeia_status make_row_form(weight_packer *packer, const kz_graph_weight *weight,
-                                   uint64_t row, size_t slot, const void **out_row) {
-    const kz_weight_piece *piece = NULL;
-    uint64_t piece_row = 0;
-    KZ_TRY(find_piece(weight, row, &piece, &piece_row));
-    const kz_checkpoint_tensor *tensor = piece->tensor;
-    // The source's own blocks, byte for byte: decoding and encoding again would lose.
-    if (tensor && tensor->type == weight->type && weight->shape == KZ_WEIGHT_PLAIN) {
-        *out_row = kz_checkpoint_row(tensor, piece->first_row + piece_row);
-        return KAZEIA_OK;
-    }
-    const float *values = NULL;
-    KZ_TRY(decode_row(packer, weight, piece, piece_row, &values));
-    uint8_t *row_form = packer->row_forms + slot * packer->row_form_stride;
-    // A value that is not finite, or too large for the type's f16 scale.
-    if (!kz_quant_encode_row(weight->type, values, (size_t)weight->columns, row_form)) {
-        return kz_fail(KAZEIA_UNSUPPORTED, "export: weight '%s' cannot be written as %s",
-                       weight->name, kz_type_name(weight->type));
-    }
-    *out_row = row_form;
-    return KAZEIA_OK;
-}
+// --- Writing them, on the caller's thread -------------------------------------------------------
 
 // The caller may end the export by a failure of its own.
-static kazeia_status report(weight_packer *packer, const kz_graph_weight *weight, size_t bytes) {
-    packer->bytes_done += bytes;
-    if (!packer->progress) {
+static kazeia_status report(packing *p, const kz_slice *slice) {
+    p->bytes_done += slice->bytes;
+    if (!p->settings->progress) {
         return KAZEIA_OK;
     }
-    return packer->progress(packer->progress_context, packer->bytes_done, packer->bytes_total,
-                            weight->name);
+    return p->settings->progress(p->settings->progress_context, p->bytes_done, p->bytes_total,
+                                 slice->weight->name);
 }
 
-static void forget_rows(const weight_packer *packer, const kz_graph_weight *weight) {
-    for (uint32_t i = 0; i < weight->piece_count; i++) {
-        const kz_weight_piece *piece = &weight->pieces[i];
-        if (piece->tensor) {
-            kz_checkpoint_forget(packer->checkpoint, piece->tensor, 0,
-                                 kz_checkpoint_row_count(piece->tensor));
-        }
+static kazeia_status write_slot(packing *p, slot *done) {
+    if (done->state == SLOT_FAILED) {
+        KZ_TRY(kz_slice_make(&p->workers[0].maker, &done->slice, done->bytes));
     }
+    KZ_TRY(kz_program_writer_append(p->writer, done->bytes, done->slice.bytes));
+    return report(p, &done->slice);
 }
 
-static kazeia_status pack_matrix(weight_packer *packer, const kz_graph_weight *weight) {
-    const size_t columns = (size_t)weight->columns;
-    const size_t panel_bytes = kz_layout_panel_bytes(weight->type, columns);
-    for (uint64_t first = 0; first < weight->rows; first += KZ_PANEL_ROWS) {
-        const void *rows[KZ_PANEL_ROWS] = {NULL};
-        size_t count = 0;
-        for (; count < KZ_PANEL_ROWS && first + count < weight->rows; count++) {
-            KZ_TRY(make_row_form(packer, weight, first + count, count, &rows[count]));
-        }
-        kz_layout_pack_panel(weight->type, rows, count, columns, packer->panel);
-        KZ_TRY(kz_program_writer_append(packer->writer, packer->panel, panel_bytes));
-        KZ_TRY(report(packer, weight, panel_bytes));
-        // Pages of rows to come are not there yet, so letting go of the whole tensor loses nothing.
-        if (first % FORGET_ROWS == 0) {
-            forget_rows(packer, weight);
+// Writes what is ready and makes slices meanwhile. The lock is held before and after.
+static kazeia_status write_in_order(packing *p) {
+    while (!p->is_all_taken || p->written < p->taken) {
+        slot *oldest = &p->slots[p->written % p->slot_count];
+        if (p->written < p->taken && oldest->state != SLOT_TAKEN) {
+            kz_mutex_unlock(&p->lock);
+            const kazeia_status status = write_slot(p, oldest);
+            kz_mutex_lock(&p->lock);
+            KZ_TRY(status);
+            oldest->state = SLOT_FREE;
+            p->written++;
+            kz_condition_signal_all(&p->changed);
+        } else if (!make_one(&p->workers[0]) && p->written < p->taken) {
+            kz_condition_wait(&p->changed, &p->lock);
         }
     }
     return KAZEIA_OK;
 }
 
-static kazeia_status append_floats(weight_packer *packer, const kz_graph_weight *weight,
-                                   const float *values, uint64_t count) {
-    const size_t bytes = (size_t)count * sizeof(float);
-    KZ_TRY(kz_program_writer_append(packer->writer, values, bytes));
-    return report(packer, weight, bytes);
+static kazeia_status run_all(packing *p) {
+    kazeia_status status = KAZEIA_OK;
+    for (uint32_t i = 1; i < p->worker_count && status == KAZEIA_OK; i++) {
+        status = kz_thread_start(&p->workers[i].thread, run_worker, &p->workers[i]);
+    }
+    kz_mutex_lock(&p->lock);
+    if (status == KAZEIA_OK) {
+        status = write_in_order(p);
+    }
+    p->is_ending = true;
+    kz_condition_signal_all(&p->changed);
+    kz_mutex_unlock(&p->lock);
+    for (uint32_t i = 1; i < p->worker_count; i++) {
+        kz_thread_join(&p->workers[i].thread);
+    }
+    return status;
 }
 
-// Elements of a vector, whatever rank the checkpoint gives it ([n] or [n][1]).
-static kazeia_status pack_vector_piece(weight_packer *packer, const kz_graph_weight *weight,
-                                       const kz_weight_piece *piece) {
-    if (!piece->tensor) {
-        if (!piece->constant) {
-            // A part of a vector is no longer than the vector, for which there is room.
-            memset(packer->floats, 0, (size_t)piece->row_count * sizeof(float));
+// --- Work memory --------------------------------------------------------------------------------
+
+static kazeia_status allocate_slots(packing *p, const kz_slice_sizes *sizes) {
+    const kazeia_allocator *memory = &p->graph->memory.allocator;
+    const size_t bytes = sizes->largest_bytes > 0 ? sizes->largest_bytes : 1;
+    KZ_TRY(kz_alloc(memory, p->slot_count, sizeof *p->slots, "slots", (void **)&p->slots));
+    for (size_t i = 0; i < p->slot_count; i++) {
+        KZ_TRY(kz_alloc_aligned(memory, bytes, KZ_ALIGNMENT, "a slice of weights",
+                                (void **)&p->slots[i].bytes));
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status allocate_work(packing *p) {
+    const kazeia_allocator *memory = &p->graph->memory.allocator;
+    kz_slice_sizes sizes;
+    KZ_TRY(kz_slices_measure(p->graph, &sizes));
+    p->bytes_total = sizes.bytes_total;
+    KZ_TRY(kz_alloc(memory, p->worker_count, sizeof *p->workers, "workers", (void **)&p->workers));
+    for (uint32_t i = 0; i < p->worker_count; i++) {
+        p->workers[i].packing = p;
+        KZ_TRY(kz_slice_maker_init(&p->workers[i].maker, sizes.widest_columns, memory));
+    }
+    return allocate_slots(p, &sizes);
+}
+
+static void free_work(packing *p) {
+    const kazeia_allocator *memory = &p->graph->memory.allocator;
+    for (uint32_t i = 0; p->workers && i < p->worker_count; i++) {
+        kz_slice_maker_clear(&p->workers[i].maker, memory);
+    }
+    for (size_t i = 0; p->slots && i < p->slot_count; i++) {
+        kz_free_aligned(memory, p->slots[i].bytes);
+    }
+    kz_free(memory, p->workers);
+    kz_free(memory, p->slots);
+}
+
+static kazeia_status pack_with_lock(packing *p) {
+    kz_slice first;
+    kazeia_status status = kz_condition_init(&p->changed);
+    if (status != KAZEIA_OK) {
+        return status;
+    }
+    status = allocate_work(p);
+    for (size_t i = 0; i < p->slot_count && status == KAZEIA_OK; i++) {
+        if (kz_slice_next(&p->ahead, &first)) {
+            kz_slice_advise(&first, p->checkpoint, true);
         }
-        return append_floats(packer, weight, piece->constant ? piece->constant : packer->floats,
-                             piece->row_count);
     }
-    const uint64_t elements = kz_checkpoint_row_elements(piece->tensor);
-    // vector_piece (models/source.c) has compared the product with row_count, so it ends exactly
-    // and is never 0 a row.
-    for (uint64_t row = 0; row * elements < piece->row_count; row++) {
-        KZ_TRY(kz_checkpoint_decode_row(piece->tensor, row, packer->floats));
-        for (uint64_t i = 0; i < elements; i++) {
-            packer->floats[i] += weight->added;
-        }
-        KZ_TRY(append_floats(packer, weight, packer->floats, elements));
+    if (status == KAZEIA_OK) {
+        status = run_all(p);
     }
-    return KAZEIA_OK;
+    // Freed whatever happened: what was not taken is NULL.
+    free_work(p);
+    kz_condition_clear(&p->changed);
+    return status;
 }
 
-static kazeia_status pack_rows(weight_packer *packer, const kz_graph_weight *weight) {
-    if (weight->rank == 1) {
-        for (uint32_t i = 0; i < weight->piece_count; i++) {
-            KZ_TRY(pack_vector_piece(packer, weight, &weight->pieces[i]));
-        }
-        return KAZEIA_OK;
-    }
-    for (uint64_t row = 0; row < weight->rows; row++) {
-        const kz_weight_piece *piece = NULL;
-        const float *values = NULL;
-        uint64_t piece_row = 0;
-        KZ_TRY(find_piece(weight, row, &piece, &piece_row));
-        KZ_TRY(decode_row(packer, weight, piece, piece_row, &values));
-        KZ_TRY(append_floats(packer, weight, values, weight->columns));
-    }
-    return KAZEIA_OK;
-}
-
-static kazeia_status measure(weight_packer *packer, size_t *out_columns, size_t *out_panel) {
-    for (size_t i = 0; i < packer->graph->weight_count; i++) {
-        const kz_graph_weight *weight = &packer->graph->weights[i];
-        const size_t columns = (size_t)weight->columns;
-        size_t bytes = 0;
-        KZ_TRY(kz_layout_tensor_bytes(weight->is_matrix ? KZ_TILE16 : KZ_ROWS, weight->type,
-                                      (size_t)weight->rows, (size_t)weight->columns, &bytes));
-        packer->bytes_total += bytes;
-        // Work memory is taken once, for the widest weight: packing allocates nothing.
-        *out_columns = columns > *out_columns ? columns : *out_columns;
-        const size_t panel = weight->is_matrix ? kz_layout_panel_bytes(weight->type, columns) : 0;
-        *out_panel = panel > *out_panel ? panel : *out_panel;
-    }
-    return KAZEIA_OK;
-}
-
-static kazeia_status allocate_work(weight_packer *packer) {
-    const kazeia_allocator *memory = &packer->graph->memory.allocator;
-    size_t columns = 0, panel = 0;
-    KZ_TRY(measure(packer, &columns, &panel));
-    // No row form is longer than the row as f32.
-    packer->row_form_stride = columns * sizeof(float);
-    KZ_TRY(kz_alloc(memory, columns, sizeof(float), "row", (void **)&packer->floats));
-    KZ_TRY(kz_alloc(memory, columns, sizeof(float), "row", (void **)&packer->reordered));
-    KZ_TRY(kz_alloc(memory, columns, KZ_PANEL_ROWS * sizeof(float), "16 rows",
-                    (void **)&packer->row_forms));
-    return kz_alloc_aligned(memory, panel ? panel : 1, KZ_ALIGNMENT, "panel",
-                            (void **)&packer->panel);
-}
-
-static kazeia_status pack_all(weight_packer *packer) {
-    KZ_TRY(allocate_work(packer));
-    for (size_t i = 0; i < packer->graph->weight_count; i++) {
-        const kz_graph_weight *weight = &packer->graph->weights[i];
-        KZ_TRY(weight->is_matrix ? pack_matrix(packer, weight) : pack_rows(packer, weight));
-        forget_rows(packer, weight);
-    }
-    return KAZEIA_OK;
+static uint32_t choose_worker_count(uint32_t wanted) {
+    const uint32_t count = wanted > 0 ? wanted : kz_thread_core_count();
+    return count < KZ_PACK_THREAD_LIMIT ? count : KZ_PACK_THREAD_LIMIT;
 }
 
 kazeia_status kz_pass_pack(kz_graph *graph, const kz_checkpoint *checkpoint,
-                           kz_program_writer *writer, kz_pack_progress progress, void *context) {
-    weight_packer packer = {.graph = graph,
-                            .checkpoint = checkpoint,
-                            .writer = writer,
-                            .progress = progress,
-                            .progress_context = context};
-    // Freed whatever happened: what was not taken is NULL.
-    const kazeia_status status = pack_all(&packer);
-    const kazeia_allocator *memory = &graph->memory.allocator;
-    kz_free(memory, packer.floats);
-    kz_free(memory, packer.reordered);
-    kz_free(memory, packer.row_forms);
-    kz_free_aligned(memory, packer.panel);
+                           kz_program_writer *writer, const kz_pack_settings *settings) {
+    packing p = {.graph = graph,
+                 .checkpoint = checkpoint,
+                 .writer = writer,
+                 .settings = settings,
+                 .worker_count = choose_worker_count(settings->thread_count),
+                 .next = {.graph = graph},
+                 .ahead = {.graph = graph}};
+    p.slot_count = (size_t)p.worker_count * SLOTS_PER_THREAD + 1;
+    KZ_TRY(kz_mutex_init(&p.lock));
+    const kazeia_status status = pack_with_lock(&p);
+    kz_mutex_clear(&p.lock);
     return status;
 }

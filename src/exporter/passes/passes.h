@@ -36,12 +36,18 @@ KAZEIA_MUST_CHECK kazeia_status kz_pass_plan_memory(kz_graph *graph);
 // Weight bytes written and in all, the weight at work: kazeia_export_progress.
 typedef kazeia_status (*kz_pack_progress)(void *context, uint64_t bytes_done, uint64_t bytes_total,
                                           const char *tensor);
-// Streams all weights into the writer, 16 rows at a time, and calls `progress` (or NULL) after each
-// piece; its failure ends the pass. Memory does not grow with the checkpoint. BAD_FILE when a
-// tensor has too few rows, UNSUPPORTED when one holds values that its format cannot (infinite ones,
-// say).
+#define KZ_PACK_THREAD_LIMIT 64u
+typedef struct kz_pack_settings {
+    uint32_t thread_count;     // the caller's among them; 0: one for each core, at most 64
+    kz_pack_progress progress; // on the caller's thread, or NULL
+    void *progress_context;
+} kz_pack_settings;
+// Streams all weights into the writer, slice by slice, and calls `progress` after each; its failure
+// ends the pass. The bytes do not depend on the number of threads, and memory does not grow with
+// the checkpoint. BAD_FILE when a tensor has too few rows, UNSUPPORTED when one holds values that
+// its format cannot (infinite ones, say).
 KAZEIA_MUST_CHECK kazeia_status kz_pass_pack(kz_graph *graph, const kz_checkpoint *checkpoint,
-                                             kz_program_writer *writer, kz_pack_progress progress,
-                                             void *context);
+                                             kz_program_writer *writer,
+                                             const kz_pack_settings *settings);
 
 #endif

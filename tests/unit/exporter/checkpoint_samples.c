@@ -367,7 +367,7 @@ static void read_tensor(const kz_checkpoint *checkpoint, const kz_checkpoint_ten
         assert_true(status == KAZEIA_OK || status == KAZEIA_UNSUPPORTED);
     }
     free(values);
-    kz_checkpoint_forget(checkpoint, tensor, 0, rows);
+    kz_checkpoint_advise(checkpoint, tensor, 0, rows, false);
 }
 
 static void read_array(const kz_checkpoint *checkpoint, const char *key) {
