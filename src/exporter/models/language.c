@@ -257,6 +257,7 @@ kazeia_status kz_language_add_text(kz_checkpoint *checkpoint, kz_graph *graph,
     KZ_TRY(kz_model_add_general(checkpoint, graph));
     // Before the stop tokens, which are looked up in it.
     KZ_TRY(kz_model_add_tokenizer(checkpoint, graph, vocabulary, 0));
+    kz_graph_set_string(graph, "chat.input", graph->tokenizer.count ? "text" : "token ids");
     KZ_TRY(add_stops(checkpoint, graph, vocabulary));
     return kz_language_add_template(checkpoint, graph);
 }

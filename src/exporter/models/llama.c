@@ -5,10 +5,15 @@
 // are half a head apart.
 #include "exporter/models/decoder.h"
 
+static const char *const model_types[] = {"llama", NULL};
+
 static const kz_decoder_traits traits = {
     .architecture = "llama",
+    .model_types = model_types,
     .title = "a Llama",
     .is_interleaved_in_gguf = true,
+    .activation = KZ_ACTIVATION_SILU,
+    .activation_name = "silu",
 };
 
 static bool matches(const kz_checkpoint *checkpoint) {

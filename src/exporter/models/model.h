@@ -55,10 +55,8 @@ uint32_t kz_model_table(kz_graph *graph, const kz_checkpoint *checkpoint, const 
                         uint64_t rows, uint64_t columns, const char *source);
 // q4 and q8 leave this matrix in f32.
 void kz_model_mark_precise(kz_graph *graph, uint32_t weight);
-// A vector [rotary / 2] of 1 / theta^(2 i / rotary), times 1 / factors[i] where factors are given:
-// the angles by position of Su et al., "RoFormer", 2021, with llama.cpp's rope_freqs as factors.
-uint32_t kz_model_inverse_frequencies(kz_graph *graph, const char *name, double theta,
-                                      uint32_t rotary, const kz_checkpoint_tensor *factors);
+// `added` to each element of a vector when it is packed.
+void kz_model_add_to(kz_graph *graph, uint32_t weight, float added);
 // True when all named tensors are there and of one type (they may then be one matrix).
 bool kz_model_can_join(const kz_checkpoint *checkpoint, const char *const *sources,
                        uint32_t source_count);
@@ -72,6 +70,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_config_require(const json_t *object, const ch
                                                   int64_t *out_value);
 
 // One for each file of definitions.
+extern const kz_model kz_model_gemma3;
 extern const kz_model kz_model_llama;
 extern const kz_model kz_model_qwen3;
 extern const kz_model kz_model_whisper;

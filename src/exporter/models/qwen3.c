@@ -5,10 +5,15 @@
 // architecture ("qwen3moe", "qwen3_moe") and are refused by that name.
 #include "exporter/models/decoder.h"
 
+static const char *const model_types[] = {"qwen3", NULL};
+
 static const kz_decoder_traits traits = {
     .architecture = "qwen3",
+    .model_types = model_types,
     .title = "a Qwen3",
     .has_head_norms = true,
+    .activation = KZ_ACTIVATION_SILU,
+    .activation_name = "silu",
 };
 
 static bool matches(const kz_checkpoint *checkpoint) {

@@ -1,7 +1,6 @@
 // source.c: what model definitions share: program weights from checkpoint tensors.
 //   in   names and shapes
 //   out  graph weights whose shapes have been compared with the checkpoint's
-#include <math.h>
 #include <string.h>
 
 #include "exporter/models/model.h"
@@ -136,50 +135,10 @@ uint32_t kz_model_vector(kz_graph *graph, const kz_checkpoint *checkpoint, const
     return kz_model_joined_vector(graph, checkpoint, name, count, &source, 1);
 }
 
-// Factors are one row: an extent of 0 in front of the right columns leaves none to read.
-static void read_factors(kz_graph *graph, const kz_checkpoint_tensor *factors, uint32_t count,
-                         float *out_factors) {
-    const uint64_t rows = kz_checkpoint_row_count(factors);
-    const uint64_t elements = kz_checkpoint_row_elements(factors);
-    if (rows == 1 && elements == count) {
-        kz_graph_note(graph, kz_checkpoint_decode_row(factors, 0, out_factors));
-    } else {
-        kz_graph_note(graph, kz_fail(KAZEIA_BAD_FILE, "tensor '%s' has %llu elements, expected %u",
-                                     factors->name, (unsigned long long)(rows * elements), count));
+void kz_model_add_to(kz_graph *graph, uint32_t weight, float added) {
+    if (weight < graph->weight_count) {
+        graph->weights[weight].added = added;
     }
-}
-
-uint32_t kz_model_inverse_frequencies(kz_graph *graph, const char *name, double theta,
-                                      uint32_t rotary, const kz_checkpoint_tensor *factors) {
-    // One array for both: the frequencies, and behind them the factors that they are divided by.
-    float *values = NULL;
-    const uint32_t half = rotary / 2;
-    if (kz_graph_status(graph) == KAZEIA_OK) {
-        kz_graph_note(graph, kz_bump_take(&graph->memory, 2 * (size_t)half, sizeof *values,
-                                          (void **)&values));
-    }
-    if (!values) {
-        return KZ_NO_VALUE;
-    }
-    float *divisors = values + half;
-    if (factors) {
-        read_factors(graph, factors, half, divisors);
-    }
-    if (kz_graph_status(graph) != KAZEIA_OK) {
-        return KZ_NO_VALUE;
-    }
-    for (uint32_t i = 0; i < half; i++) {
-        const double factor = factors ? (double)divisors[i] : 1.0;
-        // In double and rounded once: within a unit in the last place of the references' float32.
-        values[i] = (float)(pow(theta, -2.0 * i / rotary) / factor);
-    }
-    return kz_graph_add_weight(
-        graph, &(kz_graph_weight){.name = name,
-                                  .rank = 1,
-                                  .rows = 1,
-                                  .columns = half,
-                                  .pieces = {{.constant = values, .row_count = half}},
-                                  .piece_count = 1});
 }
 
 bool kz_model_can_join(const kz_checkpoint *checkpoint, const char *const *sources,

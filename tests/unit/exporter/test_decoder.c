@@ -82,7 +82,7 @@ static void other_arithmetic_is_refused(void **state) {
         {"\"attention_bias\": false", "\"attention_bias\": true", "'attention_bias' is true"},
         {"\"rope_scaling\": null", "\"rope_scaling\": {\"rope_type\": \"yarn\"}", "'yarn'"},
         {"\"head_dim\": 32", "\"head_dim\": 31", "do not make a Qwen3"},
-        {"\"head_dim\": 32,", "", "256 rows in all, expected 128"},
+        {"\"head_dim\": 32,", "", "has 32 elements, expected 16"},
         {"\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false", "lm_head.weight"},
         {"\"model_type\": \"qwen3\"", "\"model_type\": \"qwen3_moe\"", "'qwen3_moe'"},
         {"\"model_type\": \"qwen3\"", "\"model_type\": \"llama\"",

@@ -4,6 +4,7 @@
 // out: cmocka's report
 #include <string.h>
 
+#include "exporter/models/rotation.h"
 #include "model_graphs.h"
 
 typedef struct sample {
@@ -59,14 +60,14 @@ static void rotation_factors_are_one_row(void **state) {
     sample s;
     (void)state;
     sample_init(&s);
-    (void)kz_model_inverse_frequencies(&s.graph, "inv_freq", 10000.0, 8, &factors);
+    const kz_rotation rotation = {.theta = 10000.0, .extra_factors = &factors};
+    (void)kz_rotation_add(&s.graph, "inv_freq", &rotation, 8);
     CHECK(kz_graph_status(&s.graph));
     factors.rank = 2;
     factors.dims[0] = 0;
     factors.dims[1] = 4;
     factors.byte_count = 0;
-    assert_int_equal(kz_model_inverse_frequencies(&s.graph, "again", 10000.0, 8, &factors),
-                     KZ_NO_VALUE);
+    assert_int_equal(kz_rotation_add(&s.graph, "again", &rotation, 8), KZ_NO_VALUE);
     assert_int_equal(kz_graph_status(&s.graph), KAZEIA_BAD_FILE);
     assert_non_null(strstr(kazeia_last_error(), "'rope_freqs.weight' has 0 elements, expected 4"));
     kz_graph_clear(&s.graph);
