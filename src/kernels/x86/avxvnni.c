@@ -9,4 +9,6 @@
 
 #include "kernels/x86/matmul_tile.h"
 
+#include "kernels/x86/matmul_a8_types.h"
+
 #include "kernels/x86/matmul_a8_tile.h"

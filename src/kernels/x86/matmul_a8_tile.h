@@ -1,20 +1,32 @@
-// matmul_a8_tile.h: KZ_A8 activations times Q8_0, Q4_0 or Q4_1 panels.
+// matmul_a8_tile.h: KZ_A8 activations times quantised panels.
 //
-// in: matmul_tile.h included before. out: the matmul_a8_* kernels. A block of 32 k is an exact
-// integer dot product (simd_*.h); its scaling is one multiplication d * scale and one fused
-// multiply-add, the same for every tile and instruction set, so all of them agree to the last bit.
+// in: matmul_tile.h and matmul_a8_types.h included before. out: the matmul_a8_* kernels. A block of
+// 32 k is an exact integer dot product (simd_*.h); its scaling is one multiplication d * scale and
+// one fused multiply-add, one more for a minimum, the same for every tile and instruction set, so
+// all of them agree to the last bit.
 #include <string.h>
 
-#include "kernels/rows.h"
+// How far a single token's pass reads ahead.
+#define A8_PREFETCH_BYTES 2048
 
-// Bytes before the values of a record: f16 d[2][16], and m[2][16] for Q4_1.
-SIMD_INLINE size_t a8_scale_bytes(kz_type type) {
-    return type == KZ_Q4_1 ? 128 : 64;
+// A type with halves needs two registers for each product of a block.
+SIMD_INLINE size_t a8_tokens_most(kz_type type) {
+    return a8_has_halves(type) && SIMD_A8_TOKENS > 4 ? 4 : SIMD_A8_TOKENS;
 }
 
-SIMD_INLINE size_t a8_record_bytes(kz_type type) {
-    return type == KZ_Q8_0 ? KZ_RECORD_Q8_0 : type == KZ_Q4_0 ? KZ_RECORD_Q4_0 : KZ_RECORD_Q4_1;
-}
+// Operands of a tile. Numbers of panels and tokens are constants everywhere below, so that sums and
+// dots are registers.
+typedef struct a8_operands {
+    const uint8_t *record; // of the first panel
+    size_t panel_bytes;    // to the next panel
+    kz_a8_row x[SIMD_A8_TOKENS];
+    a8_sixes sixes[SIMD_A8_PANELS]; // of the record
+} a8_operands;
+
+// Groups of four k within a part: those of a block, or of half of one.
+typedef struct a8_range {
+    size_t first, count;
+} a8_range;
 
 SIMD_INLINE vint four_activations(const int8_t *q) {
     int32_t four;
@@ -22,113 +34,171 @@ SIMD_INLINE vint four_activations(const int8_t *q) {
     return i_set(four);
 }
 
-// One load of 64 weight bytes against all tokens of the tile. `low` k come first.
-SIMD_INLINE void a8_step(kz_type type, int tokens, const int8_t *const q[], size_t k, vint weights,
-                         int p, vint dots[][SIMD_A8_TOKENS]) {
+// One group of all panels against all tokens; `k` is the group's in the activations.
+SIMD_INLINE void a8_step(kz_type type, int panels, int tokens, const a8_operands *operands,
+                         const uint8_t *part, size_t group, size_t k,
+                         vint steps[][SIMD_A8_TOKENS]) {
     SIMD_UNROLL
-    for (int t = 0; t < tokens; t++) {
-        const vint x = four_activations(q[t] + k);
-        dots[p][t] = type == KZ_Q8_0 ? i_bytes_step(dots[p][t], weights, x)
-                                     : i_nibbles_step(dots[p][t], weights, x);
+    for (int p = 0; p < panels; p++) {
+        const vint weights = a8_weights(type, part + (size_t)p * operands->panel_bytes, group);
+        SIMD_UNROLL
+        for (int t = 0; t < tokens; t++) {
+            const vint x = four_activations(operands->x[t].q + k);
+            steps[p][t] = a8_is_signed(type) ? i_signed_step(steps[p][t], weights, x)
+                                             : i_unsigned_step(steps[p][t], weights, x);
+        }
     }
 }
 
-// dots[p][t] of block `block`; `values` is its first group in panel 0.
-SIMD_INLINE void a8_dots(kz_type type, int panels, int tokens, const uint8_t *values,
-                         size_t panel_bytes, const kz_a8_row x[], size_t block,
+// dots[p][t] += as many groups as one run of steps holds.
+SIMD_INLINE void a8_run(kz_type type, int panels, int tokens, const a8_operands *operands,
+                        const uint8_t *part, a8_range range, size_t k,
+                        vint dots[][SIMD_A8_TOKENS]) {
+    vint steps[SIMD_A8_PANELS][SIMD_A8_TOKENS];
+    SIMD_UNROLL
+    for (int i = 0; i < panels * tokens; i++) {
+        const vint dot = dots[i / tokens][i % tokens];
+        steps[i / tokens][i % tokens] = a8_is_signed(type) ? dot : i_steps_begin(dot);
+    }
+    SIMD_UNROLL
+    for (size_t i = 0; i < range.count; i++) {
+        a8_step(type, panels, tokens, operands, part, range.first + i, k + 4 * i, steps);
+    }
+    SIMD_UNROLL
+    for (int i = 0; i < panels * tokens; i++) {
+        const vint step = steps[i / tokens][i % tokens];
+        vint *dot = &dots[i / tokens][i % tokens];
+        *dot = a8_is_signed(type) ? step : i_steps_end(*dot, step);
+    }
+}
+
+// The sum of the activations of a range, which pays the weights' offset back.
+SIMD_INLINE int32_t a8_sum(const kz_a8_row *x, size_t block, a8_range range) {
+    const int32_t sum = x->sum[block];
+    if (range.count == 8) {
+        return sum;
+    }
+    return range.first % 8 == 0 ? x->half[block] : sum - x->half[block];
+}
+
+// dots[p][t] of a range of block `block`.
+SIMD_INLINE void a8_dots(kz_type type, int panels, int tokens, const a8_operands *operands,
+                         const uint8_t *part, size_t block, a8_range range,
                          vint dots[][SIMD_A8_TOKENS]) {
-    const int8_t *q[SIMD_A8_TOKENS];
+    const size_t most = a8_steps_most(type);
     SIMD_UNROLL
     for (int t = 0; t < tokens; t++) {
-        // Instructions that take unsigned weights have an offset to pay back. Q4_1's nibbles are
-        // unsigned by themselves; its minimum is added after scaling.
-        const vint start = type == KZ_Q8_0   ? i_bytes_begin(x[t].sum[block])
-                           : type == KZ_Q4_0 ? i_nibbles_begin(x[t].sum[block])
-                                             : i_zero();
-        q[t] = x[t].q + block * KZ_BLOCK;
+        const vint start = i_set(-a8_offset(type) * a8_sum(&operands->x[t], block, range));
         SIMD_UNROLL
         for (int p = 0; p < panels; p++) {
             dots[p][t] = start;
         }
     }
-    const size_t groups = type == KZ_Q8_0 ? 8 : 4;
     SIMD_UNROLL
-    for (size_t group = 0; group < groups; group++) {
+    for (size_t i = 0; i < range.count; i += most) {
+        const a8_range run = {range.first + i, most};
+        a8_run(type, panels, tokens, operands, part, run,
+               block * KZ_BLOCK + (range.first + i) % 8 * 4, dots);
+    }
+}
+
+// The integers of block `b` of the record, as floats: exact, for they are below 2^24
+// (ref/matmul_a8.c).
+SIMD_INLINE void a8_products(kz_type type, int panels, int tokens, const a8_operands *operands,
+                             size_t b, size_t block, vfloat products[][SIMD_A8_TOKENS]) {
+    const uint8_t *part = operands->record + a8_scale_bytes(type) + b / 2 * a8_part_bytes(type);
+    const size_t parts = a8_has_halves(type) ? 2 : 1;
+    vint dots[SIMD_A8_PANELS][SIMD_A8_TOKENS];
+    SIMD_UNROLL
+    for (size_t i = 0; i < parts; i++) {
+        const a8_range range = {b % 2 * 8 + i * 4, 8 / parts};
+        a8_dots(type, panels, tokens, operands, part, block, range, dots);
         SIMD_UNROLL
         for (int p = 0; p < panels; p++) {
-            const uint8_t *from = values + (size_t)p * panel_bytes + group * 64;
-            if (type == KZ_Q8_0) {
-                a8_step(type, tokens, q, group * 4, i_bytes_load(from), p, dots);
-            } else {
-                const vint both = i_load(from);
-                a8_step(type, tokens, q, group * 8, i_low_nibbles(both), p, dots);
-                a8_step(type, tokens, q, group * 8 + 4, i_high_nibbles(both), p, dots);
+            const uint8_t *record = operands->record + (size_t)p * operands->panel_bytes;
+            const vfloat scale = parts == 2 ? a8_half_scale(record, b, i) : v_zero();
+            SIMD_UNROLL
+            for (int t = 0; t < tokens; t++) {
+                const vfloat dot = v_from_ints(dots[p][t]);
+                products[p][t] = parts == 1 ? dot
+                                 : i == 0   ? v_mul(dot, scale)
+                                            : v_fma(dot, scale, products[p][t]);
             }
         }
     }
 }
 
-// sums[p][t] += the block's scaled dot products.
-SIMD_INLINE void a8_block(kz_type type, int panels, int tokens, const uint8_t *record,
-                          size_t panel_bytes, const kz_a8_row x[], size_t block,
-                          vfloat sums[][SIMD_A8_TOKENS]) {
-    vint dots[SIMD_A8_PANELS][SIMD_A8_TOKENS];
-    const size_t half = block % 2;
-    const size_t value_bytes = type == KZ_Q8_0 ? 512 : 256;
-    a8_dots(type, panels, tokens, record + a8_scale_bytes(type) + half * value_bytes, panel_bytes,
-            x, block, dots);
+// sums[p][t] += block `b` of the record, which is block `block` of the row. `b % 2` is a constant.
+SIMD_INLINE void a8_block(kz_type type, int panels, int tokens, const a8_operands *operands,
+                          size_t b, size_t block, vfloat sums[][SIMD_A8_TOKENS]) {
+    vfloat products[SIMD_A8_PANELS][SIMD_A8_TOKENS];
+    a8_products(type, panels, tokens, operands, b, block, products);
     SIMD_UNROLL
     for (int p = 0; p < panels; p++) {
-        const uint16_t *scales = (const uint16_t *)(const void *)(record + (size_t)p * panel_bytes);
-        const vfloat d = v_load_f16(scales + half * KZ_PANEL_ROWS);
+        const uint8_t *record = operands->record + (size_t)p * operands->panel_bytes;
+        const vfloat d = a8_scale(type, record, &operands->sixes[p], b);
         SIMD_UNROLL
         for (int t = 0; t < tokens; t++) {
-            const float scale = x[t].scale[block];
-            const int32_t sum = x[t].sum[block];
-            const vint dot = type == KZ_Q8_0   ? dots[p][t]
-                             : type == KZ_Q4_0 ? i_nibbles_end(dots[p][t], -8 * sum)
-                                               : i_nibbles_end(dots[p][t], 0);
+            const float scale = operands->x[t].scale[block];
             // d * scale is rounded first, then fused: the order that all variants share.
-            sums[p][t] = v_fma(v_from_ints(dot), v_mul(d, v_set(scale)), sums[p][t]);
-            if (type == KZ_Q4_1) {
-                const vfloat m = v_load_f16(scales + (2 + half) * KZ_PANEL_ROWS);
-                sums[p][t] = v_fma(m, v_set(scale * (float)sum), sums[p][t]);
+            sums[p][t] = v_fma(products[p][t], v_mul(d, v_set(scale)), sums[p][t]);
+            if (a8_has_minimum(type)) {
+                const vfloat minimum = a8_minimum(type, record, &operands->sixes[p], b);
+                const float offset = scale * (float)operands->x[t].sum[block];
+                sums[p][t] = a8_add_minimum(type, minimum, offset, sums[p][t]);
             }
         }
     }
 }
 
-// A few records ahead, so that a single token's pass over the weights runs at memory speed.
-SIMD_INLINE void a8_prefetch(kz_type type, const uint8_t *record) {
+// A part ahead of time, so that a single token's pass over the weights runs at memory speed: into
+// the second cache, whose queue to memory is longer than the first one's.
+SIMD_INLINE void a8_prefetch(kz_type type, const uint8_t *part) {
+    const size_t bytes = a8_record_bytes(type) / (a8_record_blocks(type) / 2);
     SIMD_UNROLL
-    for (size_t line = 0; line < a8_record_bytes(type); line += 64) {
+    for (size_t line = 0; line < bytes; line += 64) {
         // Beyond the last panel it asks for what is no weight: a prefetch never faults.
-        _mm_prefetch((const char *)record + 4096 + line, _MM_HINT_T0);
+        _mm_prefetch((const char *)part + A8_PREFETCH_BYTES + line, _MM_HINT_T1);
+    }
+}
+
+SIMD_INLINE void a8_record(kz_type type, int panels, int tokens, a8_operands *operands,
+                           size_t block, vfloat sums[][SIMD_A8_TOKENS]) {
+    SIMD_UNROLL
+    for (int p = 0; p < panels; p++) {
+        const uint8_t *record = operands->record + (size_t)p * operands->panel_bytes;
+        a8_open_record(type, record, &operands->sixes[p]);
+    }
+    // Parts stay a loop: its code would not fit the nearest cache.
+    for (size_t b = 0; b < a8_record_blocks(type); b += 2) {
+        if (tokens == 1) {
+            a8_prefetch(type, operands->record + b / 2 * a8_part_bytes(type));
+        }
+        a8_block(type, panels, tokens, operands, b, block + b, sums);
+        a8_block(type, panels, tokens, operands, b + 1, block + b + 1, sums);
     }
 }
 
 SIMD_INLINE void a8_tile(kz_type type, int panels, int tokens, const kz_matmul *matmul,
                          size_t panel, size_t token) {
-    const size_t records = kz_a8_padded(matmul->columns) / KZ_RECORD_COLUMNS;
-    const size_t panel_bytes = records * a8_record_bytes(type);
-    const uint8_t *record = (const uint8_t *)matmul->weights + panel * panel_bytes;
-    kz_a8_row x[SIMD_A8_TOKENS];
+    const size_t blocks = kz_a8_padded(matmul->columns) / KZ_BLOCK;
+    const size_t panel_bytes = blocks / a8_record_blocks(type) * a8_record_bytes(type);
     vfloat sums[SIMD_A8_PANELS][SIMD_A8_TOKENS];
+    a8_operands operands;
+    operands.record = (const uint8_t *)matmul->weights + panel * panel_bytes;
+    operands.panel_bytes = panel_bytes;
     SIMD_UNROLL
     for (int t = 0; t < tokens; t++) {
         const char *row = (const char *)matmul->x + (token + (size_t)t) * matmul->x_stride;
-        x[t] = kz_a8_row_of(row, matmul->columns);
+        operands.x[t] = kz_a8_row_of(row, matmul->columns);
         SIMD_UNROLL
         for (int p = 0; p < panels; p++) {
             sums[p][t] = v_zero();
         }
     }
-    for (size_t i = 0; i < records; i++, record += a8_record_bytes(type)) {
-        if (tokens == 1) {
-            a8_prefetch(type, record);
-        }
-        a8_block(type, panels, tokens, record, panel_bytes, x, 2 * i, sums);
-        a8_block(type, panels, tokens, record, panel_bytes, x, 2 * i + 1, sums);
+    for (size_t block = 0; block < blocks; block += a8_record_blocks(type)) {
+        a8_record(type, panels, tokens, &operands, block, sums);
+        operands.record += a8_record_bytes(type);
     }
     SIMD_UNROLL
     for (int p = 0; p < panels; p++) {
@@ -149,11 +219,11 @@ SIMD_INLINE void a8_some_tokens(kz_type type, const kz_matmul *matmul, size_t pa
     // once would only be more streams.
     for (; token_end - token > 1 && panel_end - panel >= SIMD_A8_PANELS; panel += SIMD_A8_PANELS) {
         size_t t = token;
-        TILE_TOKENS(A8_TILE, SIMD_A8_PANELS, SIMD_A8_TOKENS, t, token_end);
+        TILE_TOKENS(A8_TILE, SIMD_A8_PANELS, a8_tokens_most(type), t, token_end);
     }
     for (; panel < panel_end; panel++) {
         size_t t = token;
-        TILE_TOKENS(A8_TILE, 1, SIMD_A8_TOKENS, t, token_end);
+        TILE_TOKENS(A8_TILE, 1, a8_tokens_most(type), t, token_end);
     }
 #undef A8_TILE
 }
@@ -165,19 +235,23 @@ SIMD_INLINE void a8_matmul(kz_type type, const kz_matmul *matmul, size_t panel, 
         a8_some_tokens(type, matmul, panel, panel_end, t,
                        t + (left < A8_TOKENS_AT_ONCE ? left : A8_TOKENS_AT_ONCE));
     }
+    // Compilers count on finish_panel for this and leave it out.
+    _mm256_zeroupper();
 }
 
-void KZ_NAME(kz_matmul_a8_q8_0)(const kz_matmul *matmul, size_t panel, size_t panel_end,
-                                size_t token, size_t token_end) {
-    a8_matmul(KZ_Q8_0, matmul, panel, panel_end, token, token_end);
-}
+#define A8_KERNEL(name, type)                                                                  \
+    void KZ_NAME(kz_matmul_a8_##name)(const kz_matmul *matmul, size_t panel, size_t panel_end, \
+                                      size_t token, size_t token_end) {                        \
+        a8_matmul(type, matmul, panel, panel_end, token, token_end);                           \
+    }
 
-void KZ_NAME(kz_matmul_a8_q4_0)(const kz_matmul *matmul, size_t panel, size_t panel_end,
-                                size_t token, size_t token_end) {
-    a8_matmul(KZ_Q4_0, matmul, panel, panel_end, token, token_end);
-}
-
-void KZ_NAME(kz_matmul_a8_q4_1)(const kz_matmul *matmul, size_t panel, size_t panel_end,
-                                size_t token, size_t token_end) {
-    a8_matmul(KZ_Q4_1, matmul, panel, panel_end, token, token_end);
-}
+A8_KERNEL(q8_0, KZ_Q8_0)
+A8_KERNEL(q4_0, KZ_Q4_0)
+A8_KERNEL(q4_1, KZ_Q4_1)
+A8_KERNEL(q5_0, KZ_Q5_0)
+A8_KERNEL(q5_1, KZ_Q5_1)
+A8_KERNEL(iq4_nl, KZ_IQ4_NL)
+A8_KERNEL(q4_k, KZ_Q4_K)
+A8_KERNEL(q5_k, KZ_Q5_K)
+A8_KERNEL(q6_k, KZ_Q6_K)
+#undef A8_KERNEL

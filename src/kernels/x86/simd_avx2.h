@@ -43,6 +43,7 @@ SIMD_PAIR(vfloat, v_min, _mm256_min_ps)
 SIMD_PAIR(vint, i_add, _mm256_add_epi32)
 SIMD_PAIR(vint, i_max, _mm256_max_epi32)
 SIMD_PAIR(vint, i_and, _mm256_and_si256)
+SIMD_PAIR(vint, i_or, _mm256_or_si256)
 
 SIMD_INLINE vfloat v_set(float value) {
     return (vfloat){_mm256_set1_ps(value), _mm256_set1_ps(value)};
@@ -100,6 +101,12 @@ SIMD_INLINE vfloat v_load_i8(const int8_t *from) {
                     _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8)))};
 }
 
+SIMD_INLINE vfloat v_load_u8(const uint8_t *from) {
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)from);
+    return (vfloat){_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)),
+                    _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8)))};
+}
+
 // The values fit a byte, so the saturating packs are exact.
 SIMD_INLINE void v_store_i8(int8_t *to, vint a) {
     const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(a.low, a.high), 0xd8);
@@ -140,6 +147,11 @@ SIMD_INLINE vfloat v_bf16_second(const uint16_t *from) {
 
 SIMD_INLINE vfloat v_fma(vfloat a, vfloat b, vfloat c) {
     return (vfloat){_mm256_fmadd_ps(a.low, b.low, c.low), _mm256_fmadd_ps(a.high, b.high, c.high)};
+}
+
+SIMD_INLINE vfloat v_fnma(vfloat a, vfloat b, vfloat c) {
+    return (vfloat){_mm256_fnmadd_ps(a.low, b.low, c.low),
+                    _mm256_fnmadd_ps(a.high, b.high, c.high)};
 }
 
 SIMD_INLINE vfloat v_round(vfloat a) {
@@ -210,6 +222,12 @@ SIMD_INLINE int32_t i_max_of(vint a) {
     return _mm_cvtsi128_si32(_mm_max_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
 }
 
+SIMD_INLINE void i_store(void *to, vint a) {
+    __m256i *halves = to;
+    _mm256_storeu_si256(halves, a.low);
+    _mm256_storeu_si256(halves + 1, a.high);
+}
+
 SIMD_INLINE vint i_low_nibbles(vint a) {
     return i_and(a, i_set(0x0f0f0f0f));
 }
@@ -218,66 +236,87 @@ SIMD_INLINE vint i_high_nibbles(vint a) {
     return i_low_nibbles((vint){_mm256_srli_epi16(a.low, 4), _mm256_srli_epi16(a.high, 4)});
 }
 
+// 16 in each byte whose bit is set among the 32 at `bits`.
+SIMD_INLINE __m256i sixteens_of_bits(const uint8_t *bits) {
+    int32_t word;
+    memcpy(&word, bits, sizeof word);
+    // Each byte gets the byte that has its bit, then compares that bit alone.
+    const __m256i places =
+        _mm256_set_epi64x(0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
+    const __m256i bit = _mm256_set1_epi64x((long long)0x8040201008040201);
+    const __m256i spread = _mm256_shuffle_epi8(_mm256_set1_epi32(word), places);
+    const __m256i is_set = _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);
+    return _mm256_and_si256(is_set, _mm256_set1_epi8(16));
+}
+
+SIMD_INLINE vint i_with_fifth_bits(vint a, const uint8_t *bits) {
+    return i_or(a, (vint){sixteens_of_bits(bits), sixteens_of_bits(bits + 4)});
+}
+
+SIMD_INLINE __m256i pair_in_place(__m256i pairs, size_t i) {
+    return i == 0   ? _mm256_slli_epi16(pairs, 4)
+           : i == 1 ? _mm256_slli_epi16(pairs, 2)
+           : i == 2 ? pairs
+                    : _mm256_srli_epi16(pairs, 2);
+}
+
+SIMD_INLINE vint i_with_pairs(vint a, vint pairs, size_t i) {
+    const vint upper = {pair_in_place(pairs.low, i), pair_in_place(pairs.high, i)};
+    return i_or(a, i_and(upper, i_set(0x30303030)));
+}
+
+SIMD_INLINE vint i_spread_pairs(const uint8_t *sixteen) {
+    const __m256i bytes =
+        _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)sixteen));
+    const vint turned = {_mm256_sllv_epi32(bytes, _mm256_set_epi32(2, 2, 2, 2, 4, 4, 4, 4)),
+                         _mm256_srlv_epi32(bytes, _mm256_set_epi32(2, 2, 2, 2, 0, 0, 0, 0))};
+    return i_and(turned, i_set(0x30303030));
+}
+
+SIMD_INLINE vint i_table(const int8_t *sixteen) {
+    const __m256i table =
+        _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)sixteen));
+    return (vint){table, table};
+}
+
+SIMD_INLINE vint i_look_up(vint table, vint indices) {
+    return (vint){_mm256_shuffle_epi8(table.low, indices.low),
+                  _mm256_shuffle_epi8(table.high, indices.high)};
+}
+
 #ifdef SIMD_AVXVNNI
 
-SIMD_INLINE vint dot_unsigned(vint sums, vint weights, vint x) {
-    return (vint){_mm256_dpbusd_avx_epi32(sums.low, weights.low, x.low),
-                  _mm256_dpbusd_avx_epi32(sums.high, weights.high, x.high)};
-}
+#define SIMD_SIGNED_OFFSET 128
 
-SIMD_INLINE vint i_nibbles_begin(int32_t sum) {
-    return i_set(-8 * sum);
-}
-
-SIMD_INLINE vint i_nibbles_step(vint sums, vint weights, vint x) {
-    return dot_unsigned(sums, weights, x);
-}
-
-SIMD_INLINE vint i_nibbles_end(vint sums, int32_t offset) {
-    (void)offset;
-    return sums;
-}
-
-SIMD_INLINE vint i_bytes_begin(int32_t sum) {
-    return i_set(-128 * sum);
-}
-
-SIMD_INLINE vint i_bytes_load(const void *from) {
+SIMD_INLINE vint i_signed(vint bytes) {
     const __m256i flip = _mm256_set1_epi8(-128);
-    const vint weights = i_load(from);
-    return (vint){_mm256_xor_si256(weights.low, flip), _mm256_xor_si256(weights.high, flip)};
+    return (vint){_mm256_xor_si256(bytes.low, flip), _mm256_xor_si256(bytes.high, flip)};
 }
 
-SIMD_INLINE vint i_bytes_step(vint sums, vint weights, vint x) {
-    return dot_unsigned(sums, weights, x);
+SIMD_INLINE vint i_unsigned_step(vint steps, vint weights, vint x) {
+    return (vint){_mm256_dpbusd_avx_epi32(steps.low, weights.low, x.low),
+                  _mm256_dpbusd_avx_epi32(steps.high, weights.high, x.high)};
+}
+
+SIMD_INLINE vint i_signed_step(vint sums, vint weights, vint x) {
+    return i_unsigned_step(sums, weights, x);
+}
+
+SIMD_INLINE vint i_steps_begin(vint dots) {
+    return dots;
+}
+
+SIMD_INLINE vint i_steps_end(vint dots, vint steps) {
+    (void)dots;
+    return steps;
 }
 
 #else
 
-// Nibbles: sums of a block stay in 16 bits (8 steps of 2 x 15 x 127 = 30,480), widened at the end.
-SIMD_INLINE vint i_nibbles_begin(int32_t sum) {
-    (void)sum;
-    return i_zero();
-}
+#define SIMD_SIGNED_OFFSET 0
 
-SIMD_INLINE vint i_nibbles_step(vint sums, vint weights, vint x) {
-    return (vint){_mm256_add_epi16(sums.low, _mm256_maddubs_epi16(weights.low, x.low)),
-                  _mm256_add_epi16(sums.high, _mm256_maddubs_epi16(weights.high, x.high))};
-}
-
-SIMD_INLINE vint i_nibbles_end(vint sums, int32_t offset) {
-    const __m256i ones = _mm256_set1_epi16(1);
-    return i_add((vint){_mm256_madd_epi16(sums.low, ones), _mm256_madd_epi16(sums.high, ones)},
-                 i_set(offset));
-}
-
-SIMD_INLINE vint i_bytes_begin(int32_t sum) {
-    (void)sum;
-    return i_zero();
-}
-
-SIMD_INLINE vint i_bytes_load(const void *from) {
-    return i_load(from);
+SIMD_INLINE vint i_signed(vint bytes) {
+    return bytes;
 }
 
 // The weights' signs move to the activations; 2 x 128 x 127 does not saturate 16 bits.
@@ -288,9 +327,27 @@ SIMD_INLINE __m256i dot_signed(__m256i sums, __m256i weights, __m256i x) {
     return _mm256_add_epi32(sums, _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
 }
 
-SIMD_INLINE vint i_bytes_step(vint sums, vint weights, vint x) {
+SIMD_INLINE vint i_signed_step(vint sums, vint weights, vint x) {
     return (vint){dot_signed(sums.low, weights.low, x.low),
                   dot_signed(sums.high, weights.high, x.high)};
+}
+
+// Steps are summed in 16 bits and widened at their end: as many as fit for the largest weight, 8
+// for 15 (8 x 2 x 15 x 127 = 30,480), 4 for 31, 2 for 63.
+SIMD_INLINE vint i_steps_begin(vint dots) {
+    (void)dots;
+    return i_zero();
+}
+
+SIMD_INLINE vint i_unsigned_step(vint steps, vint weights, vint x) {
+    return (vint){_mm256_add_epi16(steps.low, _mm256_maddubs_epi16(weights.low, x.low)),
+                  _mm256_add_epi16(steps.high, _mm256_maddubs_epi16(weights.high, x.high))};
+}
+
+SIMD_INLINE vint i_steps_end(vint dots, vint steps) {
+    const __m256i ones = _mm256_set1_epi16(1);
+    return i_add(dots,
+                 (vint){_mm256_madd_epi16(steps.low, ones), _mm256_madd_epi16(steps.high, ones)});
 }
 
 #endif

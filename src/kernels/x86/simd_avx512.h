@@ -9,6 +9,7 @@
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))
 
@@ -66,6 +67,11 @@ SIMD_INLINE vfloat v_load_i8(const int8_t *from) {
         _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)from)));
 }
 
+SIMD_INLINE vfloat v_load_u8(const uint8_t *from) {
+    return _mm512_cvtepi32_ps(
+        _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)from)));
+}
+
 // The conversion keeps the low byte: the values fit one.
 SIMD_INLINE void v_store_i8(int8_t *to, vint a) {
     _mm_storeu_si128((__m128i *)(void *)to, _mm512_cvtepi32_epi8(a));
@@ -100,6 +106,11 @@ SIMD_INLINE vfloat v_div(vfloat a, vfloat b) {
 // a * b + c, rounded once.
 SIMD_INLINE vfloat v_fma(vfloat a, vfloat b, vfloat c) {
     return _mm512_fmadd_ps(a, b, c);
+}
+
+// c - a * b, rounded once.
+SIMD_INLINE vfloat v_fnma(vfloat a, vfloat b, vfloat c) {
+    return _mm512_fnmadd_ps(a, b, c);
 }
 
 // Of NaN and a number, max and min give the second operand.
@@ -182,6 +193,14 @@ SIMD_INLINE vint v_to_ints(vfloat a) {
     return _mm512_cvtps_epi32(a);
 }
 
+SIMD_INLINE void i_store(void *to, vint a) {
+    _mm512_storeu_si512(to, a);
+}
+
+SIMD_INLINE vint i_or(vint a, vint b) {
+    return _mm512_or_si512(a, b);
+}
+
 SIMD_INLINE vint i_low_nibbles(vint a) {
     return _mm512_and_si512(a, _mm512_set1_epi8(15));
 }
@@ -190,33 +209,66 @@ SIMD_INLINE vint i_high_nibbles(vint a) {
     return _mm512_and_si512(_mm512_srli_epi16(a, 4), _mm512_set1_epi8(15));
 }
 
-// Block dot products of 64 weight bytes (16 rows x 4 k) with four activation bytes, repeated.
-// begin, then steps, then end; `sum` is that of the block's 32 activations. vpdpbusd takes unsigned
-// weights, so they are offset by 8 or 128, which the start value pays back: all is exact integer
-// arithmetic.
-SIMD_INLINE vint i_nibbles_begin(int32_t sum) {
-    return _mm512_set1_epi32(-8 * sum);
+// `a` with 16 added to each byte whose bit is set among the 64 at `bits`. The bytes are below 16.
+SIMD_INLINE vint i_with_fifth_bits(vint a, const uint8_t *bits) {
+    uint64_t mask;
+    memcpy(&mask, bits, sizeof mask);
+    return _mm512_mask_add_epi8(a, (__mmask64)mask, a, _mm512_set1_epi8(16));
 }
 
-SIMD_INLINE vint i_nibbles_step(vint sums, vint weights, vint x) {
+// `a` with bits 2 i and 2 i + 1 of each byte of `pairs` as its bits 4 and 5. i is 0..3, a constant.
+SIMD_INLINE vint i_with_pairs(vint a, vint pairs, size_t i) {
+    const vint upper = i == 0   ? _mm512_slli_epi16(pairs, 4)
+                       : i == 1 ? _mm512_slli_epi16(pairs, 2)
+                       : i == 2 ? pairs
+                                : _mm512_srli_epi16(pairs, 2);
+    return _mm512_ternarylogic_epi32(a, upper, _mm512_set1_epi8(0x30), 0xf8); // a | (upper & 0x30)
+}
+
+// 16 bytes to 64: byte 16 i + r has bits 2 i and 2 i + 1 of byte r as its bits 4 and 5.
+SIMD_INLINE vint i_spread_pairs(const uint8_t *sixteen) {
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)sixteen);
+    // Rotating words moves other bits across the edges of bytes, but none that is kept.
+    const vint turns = _mm512_set_epi32(2, 2, 2, 2, 0, 0, 0, 0, -2, -2, -2, -2, -4, -4, -4, -4);
+    const vint turned = _mm512_rorv_epi32(_mm512_broadcast_i32x4(bytes), turns);
+    return _mm512_and_si512(turned, _mm512_set1_epi8(0x30));
+}
+
+// A table of 16 bytes, and its entries at indices 0..15, a byte each.
+SIMD_INLINE vint i_table(const int8_t *sixteen) {
+    return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)sixteen));
+}
+
+SIMD_INLINE vint i_look_up(vint table, vint indices) {
+    return _mm512_shuffle_epi8(table, indices);
+}
+
+// Dot products of 64 weight bytes (16 rows x 4 k) with four activation bytes, repeated. vpdpbusd
+// takes unsigned weights: signed ones are offset by SIMD_SIGNED_OFFSET, which whoever begins the
+// sums pays back.
+#define SIMD_SIGNED_OFFSET 128
+
+SIMD_INLINE vint i_signed(vint bytes) {
+    return _mm512_xor_si512(bytes, _mm512_set1_epi8(-128));
+}
+
+SIMD_INLINE vint i_signed_step(vint sums, vint weights, vint x) {
     return _mm512_dpbusd_epi32(sums, weights, x);
 }
 
-SIMD_INLINE vint i_nibbles_end(vint sums, int32_t offset) {
-    (void)offset;
-    return sums;
+// Unsigned weights are summed in steps between a begin and an end: other instruction sets have
+// narrower sums there.
+SIMD_INLINE vint i_steps_begin(vint dots) {
+    return dots;
 }
 
-SIMD_INLINE vint i_bytes_begin(int32_t sum) {
-    return _mm512_set1_epi32(-128 * sum);
+SIMD_INLINE vint i_unsigned_step(vint steps, vint weights, vint x) {
+    return _mm512_dpbusd_epi32(steps, weights, x);
 }
 
-SIMD_INLINE vint i_bytes_load(const void *from) {
-    return _mm512_xor_si512(_mm512_loadu_si512(from), _mm512_set1_epi8(-128));
-}
-
-SIMD_INLINE vint i_bytes_step(vint sums, vint weights, vint x) {
-    return _mm512_dpbusd_epi32(sums, weights, x);
+SIMD_INLINE vint i_steps_end(vint dots, vint steps) {
+    (void)dots;
+    return steps;
 }
 
 // out[i] = sum of rows[i].
