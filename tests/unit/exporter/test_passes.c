@@ -89,6 +89,25 @@ static void a_recipe_overrides_by_name(void **state) {
     model_graph_close(&model);
 }
 
+// A type that nothing makes can be named where the source has it: layer 1's down is Q6_K here, its
+// gate Q4_K.
+static void a_recipe_may_keep(void **state) {
+    const char *source = "tests/golden/checkpoint/qwen3-tiny-k-Q4_K_M.gguf";
+    kz_format_choice choice = {.type = KZ_Q8_0,
+                               .recipe = "embedding = q6_k\nlayers.*.mlp.gate_up = q4_k",
+                               .recipe_path = "r.txt"};
+    model_graph model;
+    (void)state;
+    model_graph_open(&model, source, &choice);
+    assert_int_equal(type_of(&model, "embedding"), KZ_Q6_K);
+    assert_int_equal(type_of(&model, "layers.1.mlp.gate_up"), KZ_Q4_K);
+    assert_int_equal(type_of(&model, "layers.1.mlp.down"), KZ_Q8_0);
+    choice.recipe = "layers.1.mlp.down = q4_k";
+    assert_int_equal(kz_pass_formats(&model.graph, &choice), KAZEIA_BAD_ARGUMENT);
+    assert_non_null(strstr(kazeia_last_error(), "the source has 'layers.1.mlp.down' as Q6_K"));
+    model_graph_close(&model);
+}
+
 static void refuse_recipe(kz_graph *graph, const char *text, const char *words) {
     const kz_format_choice choice = {.recipe = text, .recipe_path = "r.txt"};
     assert_int_equal(kz_pass_formats(graph, &choice), KAZEIA_BAD_ARGUMENT);
@@ -237,6 +256,7 @@ int main(void) {
         cmocka_unit_test(one_format_for_all_matrices),
         cmocka_unit_test(sources_keep_their_formats),
         cmocka_unit_test(a_recipe_overrides_by_name),
+        cmocka_unit_test(a_recipe_may_keep),
         cmocka_unit_test(rows_of_broken_blocks_are_refused),
         cmocka_unit_test(wrong_recipes_are_refused_with_their_line),
         cmocka_unit_test(the_maker_quantises_where_only_products_read),

@@ -109,6 +109,7 @@ static void tensors_and_states(void **state) {
     REFUSED("extent 2 of 2 is 2", s.tensors[1].dims[2] = 2);
     REFUSED("extent 1 of 2 is 18446744073709551615", s.tensors[1].dims[1] = UINT64_MAX);
     REFUSED("a multiple of 32", s.tensors[0].dims[1] = 65);
+    REFUSED("a multiple of 256", s.tensors[0].type = KZ_Q6_K);
     REFUSED("bytes for 40 x 64 q8_0", s.tensors[0].bytes++);
     REFUSED("are too large", (s.tensors[1].dims[0] = INT32_MAX, s.tensors[1].dims[1] = INT32_MAX));
     REFUSED("weight context 1 of 1", s.tensors[0].context = 1);

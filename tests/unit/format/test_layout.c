@@ -109,12 +109,55 @@ static void elements_lie_where_the_drawing_says(void **state) {
     assert_int_equal(panel[128 + 64 * 1 + 4 * 3], 0x0c);
 }
 
+// The same for the planes of high bits and the scales of super-blocks; row 3 of the panel.
+static void high_bits_lie_where_the_drawing_says(void **state) {
+    (void)state;
+    uint8_t row[210] = {0};
+    uint8_t panel[3392];
+    const void *rows[4] = {NULL, NULL, NULL, row};
+    row[2 + 21 / 8] = 1 << 21 % 8; // fifth bit of element 21: word 5, bit 4 * 3 + 1
+    kz_layout_pack_panel(KZ_Q5_0, rows, 4, 32, panel);
+    assert_int_equal(panel[64 + 512 + 8 * 5 + 1], 1 << 5);
+    memset(row, 0, sizeof row);
+    row[3] = 0x3c;         // dmin
+    row[4 + 0] = 0x80;     // the top bit of sc of sub-block 4
+    row[4 + 6] = 0x15;     // m of sub-block 2: 16 + 5
+    row[4 + 9] = 0xc7;     // sub-block 5: low nibbles of sc 7, of m 12
+    row[16 + 1] = 0x02;    // fifth bit of element 1 of sub-block 1: element 33 = 64 x 0 + 33
+    row[48 + 32 + 8] = 12; // element 64 + 8
+    kz_layout_pack_panel(KZ_Q5_K, rows, 4, 256, panel);
+    assert_int_equal(panel[32 + 2 * 3 + 1], 0x3c);
+    assert_int_equal(panel[64 + 16 * 1 + 3], 0x70);            // sl[1]: high nibble, sub-block 5
+    assert_int_equal(panel[64 + 64 + 16 * 2 + 3], 0x05);       // ml[2]
+    assert_int_equal(panel[64 + 64 + 16 * 1 + 3], 0xc0);       // ml[1]
+    assert_int_equal(panel[64 + 128 + 16 * 1 + 3], 0x02);      // sh[1], bits of sub-block 4
+    assert_int_equal(panel[64 + 160 + 16 * 0 + 3], 0x10);      // mh[0], bits of sub-block 2
+    assert_int_equal(panel[256 + 512 + 8 * 8 + 1], 1 << 5);    // part 0, word 8, bit 4 * 3 + 1
+    assert_int_equal(panel[256 + 640 + 64 * 1 + 4 * 3], 0x0c); // part 1, group 1, j 0
+    memset(row, 0, sizeof row);
+    row[128 + 32 + 6] = 0xc0; // second half, element 96 + 6 of it: 230 = 64 x 3 + 38
+    row[192 + 7] = 0x83;      // sc of sub-block 7
+    kz_layout_pack_panel(KZ_Q6_K, rows, 4, 256, panel);
+    assert_int_equal(panel[64 + 16 * 7 + 3], 0x83);
+    // k 38 of part 3: vector 2, i 1, j 2.
+    assert_int_equal(panel[320 + 768 * 3 + 512 + 64 * 2 + 4 * 3 + 2], 3 << 2);
+}
+
 static void sizes_are_right_and_overflow_is_found(void **state) {
     (void)state;
     size_t bytes;
     assert_int_equal(kz_layout_panel_bytes(KZ_Q8_0, 64), 1088);
     assert_int_equal(kz_layout_panel_bytes(KZ_Q4_0, 96), 2 * 576);
     assert_int_equal(kz_layout_panel_bytes(KZ_Q4_1, 64), 640);
+    assert_int_equal(kz_layout_panel_bytes(KZ_Q5_0, 96), 2 * 704);
+    assert_int_equal(kz_layout_panel_bytes(KZ_Q5_1, 64), 768);
+    assert_int_equal(kz_layout_panel_bytes(KZ_IQ4_NL, 64), 576);
+    assert_int_equal(kz_layout_panel_bytes(KZ_Q4_K, 512), 2 * 2304);
+    assert_int_equal(kz_layout_panel_bytes(KZ_Q5_K, 256), 2816);
+    assert_int_equal(kz_layout_panel_bytes(KZ_Q6_K, 256), 3392);
+    assert_int_equal(kz_layout_record_columns(KZ_Q6_K), 256);
+    assert_int_equal(kz_layout_record_columns(KZ_Q5_0), 64);
+    assert_int_equal(kz_layout_record_columns(KZ_BF16), 0);
     assert_int_equal(kz_layout_panel_bytes(KZ_BF16, 3), 4 * 16 * 2);
     assert_int_equal(kz_layout_panel_bytes(KZ_I32, 64), 0);
     assert_int_equal(kz_layout_tensor_bytes(KZ_TILE16, KZ_Q8_0, 17, 64, &bytes), KAZEIA_OK);
@@ -133,6 +176,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(panels_mean_what_rows_mean),
         cmocka_unit_test(elements_lie_where_the_drawing_says),
+        cmocka_unit_test(high_bits_lie_where_the_drawing_says),
         cmocka_unit_test(sizes_are_right_and_overflow_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 #include "base/half.h"
 #include "format/quant.h"
 
-#define COLUMNS 256
+#define COLUMNS 512
 
 static size_t read_golden(const char *type, const char *tensor, const char *ending, uint8_t *out,
                           size_t capacity) {
@@ -28,9 +28,10 @@ static size_t read_golden(const char *type, const char *tensor, const char *endi
 
 static void decodes_as_the_reference(void **state) {
     (void)state;
-    static const kz_type types[] = {KZ_F16, KZ_BF16, KZ_Q8_0, KZ_Q4_0, KZ_Q4_1};
+    static const kz_type types[] = {KZ_F16,  KZ_BF16, KZ_Q8_0, KZ_Q4_0, KZ_Q4_1,
+                                    KZ_Q5_0, KZ_Q5_1, KZ_Q4_K, KZ_Q5_K, KZ_Q6_K};
     static const char *const tensors[] = {"blk.0.ffn_down.weight", "token_embd.weight"};
-    for (size_t i = 0; i < 10; i++) {
+    for (size_t i = 0; i < 20; i++) {
         const kz_type type = types[i / 2];
         uint8_t row[1 + 4 * COLUMNS];
         uint8_t expected[4 * COLUMNS];
@@ -46,6 +47,33 @@ static void decodes_as_the_reference(void **state) {
     }
 }
 
+// All sixteen indices, low nibbles first.
+static void reads_the_values_of_iq4_nl(void **state) {
+    (void)state;
+    static const float expected[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                       1,    13,   25,  38,  53,  69,  89,  113};
+    uint8_t block[18] = {0x00, 0x38}; // scale 0.5
+    float values[KZ_BLOCK];
+    for (size_t i = 0; i < 16; i++) {
+        block[2 + i] = (uint8_t)(i | (15 - i) << 4);
+    }
+    assert_true(kz_quant_decode_row(KZ_IQ4_NL, block, KZ_BLOCK, values));
+    for (size_t i = 0; i < 16; i++) {
+        assert_true(values[i] == 0.5f * expected[i]);
+        assert_true(values[i + 16] == 0.5f * expected[15 - i]);
+    }
+}
+
+static void says_what_it_can_make(void **state) {
+    (void)state;
+    const float values[KZ_SUPER_BLOCK] = {1.0f};
+    uint8_t row[4 * KZ_SUPER_BLOCK];
+    for (uint32_t type = 0; type < 64; type++) {
+        assert_int_equal(kz_quant_can_encode((kz_type)type),
+                         kz_quant_encode_row((kz_type)type, values, KZ_SUPER_BLOCK, row));
+    }
+}
+
 static void knows_its_types(void **state) {
     (void)state;
     kz_type type;
@@ -57,6 +85,8 @@ static void knows_its_types(void **state) {
     assert_string_equal(kz_type_name((kz_type)5), "unknown");
     assert_int_equal(kz_type_row_bytes(KZ_Q8_0, 64), 68);
     assert_int_equal(kz_type_row_bytes(KZ_A8, 64), 128);
+    assert_int_equal(kz_type_row_bytes(KZ_A8, 256), 384); // 256 + 8 x (scale, sum, half), padded
+    assert_int_equal(kz_type_row_bytes(KZ_Q6_K, 512), 420);
     assert_int_equal(kz_type_row_bytes(KZ_F32, SIZE_MAX / 2), 0);
 }
 
@@ -200,6 +230,8 @@ static void extreme_values_are_refused_or_kept(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decodes_as_the_reference),
+        cmocka_unit_test(reads_the_values_of_iq4_nl),
+        cmocka_unit_test(says_what_it_can_make),
         cmocka_unit_test(knows_its_types),
         cmocka_unit_test(search_loses_less_than_the_plain_rule),
         cmocka_unit_test(eight_bits_are_within_half_a_step),
