@@ -10,8 +10,9 @@
 
 #define KEY(name) "tokenizer.ggml." name
 
-// By the file's number; 0 stands for nothing that is written.
-static const uint8_t KINDS[] = {KZ_TOKEN_UNUSED,  KZ_TOKEN_NORMAL, KZ_TOKEN_UNKNOWN,
+// By the file's number; 0 stands for nothing that is written. The unknown token is found in a text
+// where control tokens are, and only there.
+static const uint8_t KINDS[] = {KZ_TOKEN_UNUSED,  KZ_TOKEN_NORMAL, KZ_TOKEN_CONTROL,
                                 KZ_TOKEN_CONTROL, KZ_TOKEN_USER,   KZ_TOKEN_UNUSED,
                                 KZ_TOKEN_BYTE};
 
@@ -25,17 +26,72 @@ typedef struct gguf_token {
     float score;
 } gguf_token;
 
-// Texts that end a turn or a document in the model families that GGUF carries. Converters often
-// mark them as user-defined, which would let a user end his own turn; they are control tokens,
-// whatever the file says (llama.cpp overrides the same way).
-static const char *const ENDS[] = {
-    "</s>",       "<eos>",           "<|eot_id|>",        "<|im_end|>", "<|end|>",
-    "<|return|>", "<end_of_turn>",   "<|endoftext|>",     "<|eom_id|>", "<EOT>",
-    "_<EOT>",     "<|end_of_text|>", "<end_of_utterance>"};
+// Texts that end a turn or a document, or mark the parts of a file to be filled in, in the model
+// families that GGUF carries. Converters often mark them as user-defined, which would let a user
+// end his own turn; they are control tokens, whatever the file says (llama.cpp overrides the same
+// way).
+static const char *const CONTROLS[] = {"</s>",
+                                       "<eos>",
+                                       "<|eot_id|>",
+                                       "<|im_end|>",
+                                       "<|end|>",
+                                       "<|return|>",
+                                       "<|call|>",
+                                       "<|calls|>",
+                                       "<|flush|>",
+                                       "<end_of_turn>",
+                                       "<|endoftext|>",
+                                       "<|eom_id|>",
+                                       "<EOT>",
+                                       "_<EOT>",
+                                       "[EOT]",
+                                       "[EOS]",
+                                       "<|end_of_text|>",
+                                       "<end_of_utterance>",
+                                       "<｜end▁of▁sentence｜>",
+                                       "<|fim_prefix|>",
+                                       "<fim-prefix>",
+                                       "<fim_prefix>",
+                                       "<｜fim▁begin｜>",
+                                       "<PRE>",
+                                       "▁<PRE>",
+                                       "<|code_prefix|>",
+                                       "<|prefix|>",
+                                       "<|fim_suffix|>",
+                                       "<fim-suffix>",
+                                       "<fim_suffix>",
+                                       "<｜fim▁hole｜>",
+                                       "<SUF>",
+                                       "▁<SUF>",
+                                       "<|code_suffix|>",
+                                       "<|suffix|>",
+                                       "<|fim_middle|>",
+                                       "<fim-middle>",
+                                       "<fim_middle>",
+                                       "<｜fim▁end｜>",
+                                       "<MID>",
+                                       "▁<MID>",
+                                       "<|code_middle|>",
+                                       "<|middle|>",
+                                       "<|fim_pad|>",
+                                       "<fim-pad>",
+                                       "<fim_pad>",
+                                       "<PAD>",
+                                       "[PAD]",
+                                       "<|fim_repo|>",
+                                       "<|repo_name|>",
+                                       "<fim-repo>",
+                                       "<REPO>",
+                                       "<reponame>",
+                                       "<|file_sep|>"};
 
-static bool is_end(const gguf_token *token) {
-    for (size_t i = 0; i < sizeof ENDS / sizeof ENDS[0]; i++) {
-        if (strlen(ENDS[i]) == token->count && memcmp(ENDS[i], token->text, token->count) == 0) {
+static bool is_text(const gguf_token *token, const char *text) {
+    return strlen(text) == token->count && memcmp(text, token->text, token->count) == 0;
+}
+
+static bool is_control(const gguf_token *token) {
+    for (size_t i = 0; i < sizeof CONTROLS / sizeof CONTROLS[0]; i++) {
+        if (is_text(token, CONTROLS[i])) {
             return true;
         }
     }
@@ -60,7 +116,7 @@ static kazeia_status read_token(const kz_checkpoint *checkpoint, size_t index,
     }
     // Byte BPE has no scores; find_kind has compared their number for the kind that needs them.
     (void)kz_checkpoint_array_real(checkpoint, KEY("scores"), index, &score);
-    out_token->kind = is_end(out_token) ? KZ_TOKEN_CONTROL : KINDS[type];
+    out_token->kind = is_control(out_token) ? KZ_TOKEN_CONTROL : KINDS[type];
     out_token->is_text = type == GGUF_NORMAL;
     out_token->score = (float)score;
     return KAZEIA_OK;
@@ -86,8 +142,20 @@ static kz_token_spelling spelling_of(kz_tokenizer_kind tokenizer, const gguf_tok
     return token->is_text || token->kind == KZ_TOKEN_USER ? KZ_SPELLED_MARKS : KZ_SPELLED_RAW;
 }
 
+// True for the Phi-3 family, whose special tokens take the white space behind them. GGUF does not
+// say so of a token: the model's name is all there is to tell it by.
+static bool strips_right(const kz_checkpoint *checkpoint) {
+    const char *name = kz_checkpoint_string(checkpoint, "general.name");
+    return name != NULL && (strcasestr(name, "phi-3") != NULL || strcasestr(name, "phi3") != NULL);
+}
+
+static bool is_special(const gguf_token *token) {
+    return token->kind == KZ_TOKEN_CONTROL || token->kind == KZ_TOKEN_USER;
+}
+
 static kazeia_status add_tokens(kz_tokenizer_draft *draft, const kz_checkpoint *checkpoint) {
     const kz_tokenizer_source *source = kz_tokenizer_draft_source(draft);
+    const bool is_stripping = strips_right(checkpoint);
     for (size_t i = 0; i < source->token_count; i++) {
         gguf_token token;
         KZ_TRY(read_token(checkpoint, i, &token));
@@ -95,6 +163,10 @@ static kazeia_status add_tokens(kz_tokenizer_draft *draft, const kz_checkpoint *
         // Runs of spaces are spelled with U+2581 and made by merging, not found in the raw text.
         if (spelling == KZ_SPELLED_MARKS && token.kind == KZ_TOKEN_USER && holds_mark(&token)) {
             token.kind |= KZ_TOKEN_MERGED_ONLY;
+        }
+        if (is_stripping && is_special(&token) && !is_text(&token, "<unk>") &&
+            !is_text(&token, "<s>") && !is_text(&token, "<|endoftext|>")) {
+            token.kind |= KZ_TOKEN_STRIPS_RIGHT;
         }
         KZ_TRY(kz_tokenizer_draft_set_token(draft, i, token.text, token.count, spelling, token.kind,
                                             token.score));
@@ -140,6 +212,14 @@ static void read_rule(const kz_checkpoint *checkpoint, const char *key, uint32_t
     }
 }
 
+// SentencePiece's own numbers, where a file names none: unknown 0, begin 1, end 2.
+static void read_default_ids(kz_tokenizer_source *source) {
+    uint32_t *ids[] = {&source->unknown, &source->bos, &source->eos};
+    for (uint32_t i = 0; i < 3; i++) {
+        *ids[i] = *ids[i] == KZ_NO_TOKEN && i < source->token_count ? i : *ids[i];
+    }
+}
+
 // The file's own rules override those that its kind or pre-tokeniser implies.
 static kazeia_status add_rules(kz_tokenizer_draft *draft, const kz_checkpoint *checkpoint) {
     kz_tokenizer_source *source = kz_tokenizer_draft_source(draft);
@@ -150,6 +230,7 @@ static kazeia_status add_rules(kz_tokenizer_draft *draft, const kz_checkpoint *c
     KZ_TRY(read_id(checkpoint, KEY("eos_token_id"), count, &source->eos));
     if (!is_bytes) {
         KZ_TRY(read_id(checkpoint, KEY("unknown_token_id"), count, &source->unknown));
+        read_default_ids(source);
         // SentencePiece's defaults, which a file need not repeat.
         source->flags |= KZ_TOKENIZER_ADD_BOS | KZ_TOKENIZER_SPACE_PREFIX;
         read_rule(checkpoint, KEY("add_space_prefix"), KZ_TOKENIZER_SPACE_PREFIX, &source->flags);
