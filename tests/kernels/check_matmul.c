@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/half.h"
 #include "checks.h"
 
 #define SPARE 5 // guard floats between the rows of an output
@@ -151,11 +152,46 @@ static void check_cuts(const kz_kernel_variant *variant, const matmul_case *made
     }
 }
 
+static const kz_kernel_variant *reference_of(kz_kernel_slot slot) {
+    size_t i = 0;
+    while (kz_kernel_variants[i].slot != slot || kz_kernel_variants[i].level != KZ_CPU_REF) {
+        i++;
+    }
+    return &kz_kernel_variants[i];
+}
+
+// Integer dot products are exact and floats are added in one order: all instruction sets give the
+// reference's bits, in bulk too. Activations are approximated, so they are left out.
+static void check_equality(const kz_kernel_variant *variant, const matmul_case *made) {
+    kz_matmul plain = made->matmul;
+    plain.activation = KZ_ACTIVATION_NONE;
+    kz_matmul expected = plain;
+    const size_t floats = (made->tokens + 1) * (plain.rows + SPARE);
+    plain.out = guarded_floats(floats);
+    expected.out = guarded_floats(floats);
+    ((kz_matmul_kernel)variant->function)(&plain, 0, panel_count(&plain), 0, made->tokens);
+    const kz_any_kernel reference = reference_of(variant->slot)->function;
+    ((kz_matmul_kernel)reference)(&expected, 0, panel_count(&plain), 0, made->tokens);
+    for (size_t i = 0; i < floats; i++) {
+        if (kz_bits_from_float(plain.out[i]) != kz_bits_from_float(expected.out[i])) {
+            fail_msg("%s: N %zu K %zu T %zu: token %zu row %zu is %.9g, the reference's %.9g",
+                     variant->name, plain.rows, plain.columns, made->tokens,
+                     i / (plain.rows + SPARE), i % (plain.rows + SPARE), (double)plain.out[i],
+                     (double)expected.out[i]);
+        }
+    }
+    free(plain.out);
+    free(expected.out);
+}
+
 static void check_case(const kz_kernel_variant *variant, matmul_case *made) {
     const kz_matmul_kernel kernel = (kz_matmul_kernel)variant->function;
     const size_t panels = panel_count(&made->matmul);
     kernel(&made->matmul, 0, panels, 0, made->tokens);
     check_range(variant, made, 0, panels, 0, made->tokens);
+    if (case_is_quantised(made->type)) {
+        check_equality(variant, made);
+    }
     if (!case_slot_starts(variant->slot, "matmul_bulk")) {
         check_cuts(variant, made);
     }
@@ -218,6 +254,12 @@ void check_matmul(const kz_kernel_variant *variant) {
             check_case(variant, &made);
             free_case(&made);
         }
+    }
+    for (size_t t = 1; t <= 40 && is_a8; t++) { // every way to cut tokens into tiles
+        matmul_case made = make_case(&random, type, (case_kind)(t % 3), rows[t % 7],
+                                     case_columns(type, 64 * (1 + t % 4)), t, t);
+        check_equality(variant, &made);
+        free_case(&made);
     }
     check_not_finite(variant, &random, NAN);
     check_not_finite(variant, &random, INFINITY);

@@ -3,13 +3,19 @@
 // in: kz_matmul, panels, tokens. out: the rows' outputs. A block's product of 32 k is an exact
 // integer; then, in this order, the weights' scale times the activations' is rounded, times the
 // integer, and added to the sum; a minimum times (scale * sum of the block's activations) is added
-// after. The fast kernels do the same with fused additions. Products of an f16 and a small integer
-// scale (K types) are exact, so their order does not matter.
+// after. Both additions are fused with their multiplication, as in the fast kernels, so that all
+// give the same bits. Products of an f16 and a small integer scale (K types) are exact, so their
+// order does not matter.
+#include <math.h>
 #include <string.h>
 
 #include "base/half.h"
 #include "kernels/ref/matmul_panels.h"
 #include "kernels/rows.h"
+
+static void add_product(float a, float b, float *sum) {
+    *sum = fmaf(a, b, *sum);
+}
 
 // The integer dot products of one block of 32 with signed bytes.
 static void dot_bytes(const int8_t *q, const int8_t *groups, int32_t out_dots[16]) {
@@ -44,7 +50,7 @@ static void sum_q8_0(const void *x, const void *panel, size_t columns, float out
         int32_t dots[KZ_PANEL_ROWS];
         dot_bytes(row.q + b * KZ_BLOCK, (const int8_t *)record + 64 + b % 2 * 512, dots);
         for (size_t r = 0; r < KZ_PANEL_ROWS; r++) {
-            out_sums[r] += kz_float_from_f16(d[r]) * row.scale[b] * (float)dots[r];
+            add_product(kz_float_from_f16(d[r]) * row.scale[b], (float)dots[r], &out_sums[r]);
         }
     }
 }
@@ -61,7 +67,7 @@ static void sum_q4_0(const void *x, const void *panel, size_t columns, float out
         dot_nibbles(row.q + b * KZ_BLOCK, record + 64 + b % 2 * 256, dots);
         for (size_t r = 0; r < KZ_PANEL_ROWS; r++) {
             const float dot = (float)(dots[r] - offset);
-            out_sums[r] += kz_float_from_f16(d[r]) * row.scale[b] * dot;
+            add_product(kz_float_from_f16(d[r]) * row.scale[b], dot, &out_sums[r]);
         }
     }
 }
@@ -76,9 +82,9 @@ static void sum_q4_1(const void *x, const void *panel, size_t columns, float out
         int32_t dots[KZ_PANEL_ROWS];
         dot_nibbles(row.q + b * KZ_BLOCK, record + 128 + b % 2 * 256, dots);
         for (size_t r = 0; r < KZ_PANEL_ROWS; r++) {
-            out_sums[r] += kz_float_from_f16(d[r]) * row.scale[b] * (float)dots[r];
+            add_product(kz_float_from_f16(d[r]) * row.scale[b], (float)dots[r], &out_sums[r]);
             // m is added to each of the block's weights, so it meets the sum of the activations.
-            out_sums[r] += kz_float_from_f16(m[r]) * (row.scale[b] * (float)row.sum[b]);
+            add_product(kz_float_from_f16(m[r]), row.scale[b] * (float)row.sum[b], &out_sums[r]);
         }
     }
 }
@@ -145,9 +151,11 @@ static void sum_q5(kz_type type, const void *x, const void *panel, size_t column
         add_fifth_bits(values + 512 + b % 2 * 64, weights);
         dot_integers(row.q + b * KZ_BLOCK, weights, 0, KZ_BLOCK, dots);
         for (size_t r = 0; r < KZ_PANEL_ROWS; r++) {
-            out_sums[r] += kz_float_from_f16(d[r]) * row.scale[b] * (float)(dots[r] - offset);
+            add_product(kz_float_from_f16(d[r]) * row.scale[b], (float)(dots[r] - offset),
+                        &out_sums[r]);
             if (has_minimum) {
-                out_sums[r] += kz_float_from_f16(m[r]) * (row.scale[b] * (float)row.sum[b]);
+                add_product(kz_float_from_f16(m[r]), row.scale[b] * (float)row.sum[b],
+                            &out_sums[r]);
             }
         }
     }
@@ -173,7 +181,7 @@ static void sum_iq4_nl(const void *x, const void *panel, size_t columns, float o
             for (size_t k = 0; k < KZ_BLOCK; k++) {
                 dot += row.q[b * KZ_BLOCK + k] * kz_iq4_nl_values[indices[k][r]];
             }
-            out_sums[r] += kz_float_from_f16(d[r]) * row.scale[b] * (float)dot;
+            add_product(kz_float_from_f16(d[r]) * row.scale[b], (float)dot, &out_sums[r]);
         }
     }
 }
@@ -203,8 +211,8 @@ static void add_k_block(kz_type type, const kz_a8_row *row, size_t block, const 
         const float scale = kz_float_from_f16(d[r]) * six_bits_of(scales, scales + 128, b, r);
         const float minimum =
             kz_float_from_f16(dmin[r]) * six_bits_of(scales + 64, scales + 160, b, r);
-        sums[r] += scale * row->scale[block] * (float)dots[r];
-        sums[r] -= minimum * scaled_sum;
+        add_product(scale * row->scale[block], (float)dots[r], &sums[r]);
+        add_product(-minimum, scaled_sum, &sums[r]);
     }
 }
 
@@ -245,7 +253,7 @@ static void sum_q6_k(const void *x, const void *panel, size_t columns, float out
             const int32_t dot =
                 sc[r] * (first[r] - 32 * row.half[b]) +
                 sc[KZ_PANEL_ROWS + r] * (second[r] - 32 * (row.sum[b] - row.half[b]));
-            out_sums[r] += kz_float_from_f16(d[r]) * row.scale[b] * (float)dot;
+            add_product(kz_float_from_f16(d[r]) * row.scale[b], (float)dot, &out_sums[r]);
         }
     }
 }
