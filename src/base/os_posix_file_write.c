@@ -26,6 +26,7 @@
 #include "base/os.h"
 
 #define WRITE_BUFFER_BYTES ((size_t)256 * 1024)
+#define WRITEBACK_BYTES ((uint64_t)32 << 20)
 #define TEMPORARY_TRIES 10000
 #define TEMPORARY_MARK ".tmp-"
 
@@ -39,6 +40,7 @@ struct kz_file_writer {
     bool has_failed;          // a write was lost: committing is refused
     bool is_durable;          // nothing was written since the last flush to disk
     uint64_t bytes_on_file;   // the buffer's first byte stands at this offset
+    uint64_t bytes_on_way;    // the system was told to bring them to the disk
     size_t bytes_buffered;
     unsigned char *buffer; // [WRITE_BUFFER_BYTES]
 };
@@ -93,6 +95,21 @@ static bool write_all(int file, const void *bytes, size_t count, uint64_t offset
     return true;
 }
 
+// Starts the disk while more bytes are made: the flush at the end would else wait for all of them.
+// Advice only, the flush still asks for every byte.
+static void start_writeback(kz_file_writer *writer) {
+#if defined(__linux__)
+    const uint64_t waiting = writer->bytes_on_file - writer->bytes_on_way;
+    if (waiting >= WRITEBACK_BYTES) {
+        (void)sync_file_range(writer->file, (off_t)writer->bytes_on_way, (off_t)waiting,
+                              SYNC_FILE_RANGE_WRITE);
+        writer->bytes_on_way = writer->bytes_on_file;
+    }
+#else
+    (void)writer;
+#endif
+}
+
 static kazeia_status write_at(kz_file_writer *writer, const void *bytes, size_t count,
                               uint64_t offset) {
     // Before the attempt: a write that fails half way has changed the file as well.
@@ -108,6 +125,7 @@ static kazeia_status write_buffer_out(kz_file_writer *writer) {
     KZ_TRY(write_at(writer, writer->buffer, writer->bytes_buffered, writer->bytes_on_file));
     writer->bytes_on_file += writer->bytes_buffered;
     writer->bytes_buffered = 0;
+    start_writeback(writer);
     return KAZEIA_OK;
 }
 
@@ -245,6 +263,7 @@ kazeia_status kz_file_writer_append(kz_file_writer *writer, const void *bytes, s
     if (count >= WRITE_BUFFER_BYTES) {
         KZ_TRY(write_at(writer, bytes, count, writer->bytes_on_file));
         writer->bytes_on_file += count;
+        start_writeback(writer);
         return KAZEIA_OK;
     }
     if (count > 0) {
