@@ -85,6 +85,10 @@ uint32_t kz_cache_rows_length(const kz_cache_rows *rows, uint32_t sequence) {
     return rows->lengths[sequence];
 }
 
+uint32_t kz_cache_rows_count(const kz_cache_rows *rows) {
+    return rows->row_count;
+}
+
 uint32_t kz_cache_rows_free(const kz_cache_rows *rows) {
     return rows->free_count;
 }

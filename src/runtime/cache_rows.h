@@ -29,7 +29,8 @@ void kz_cache_rows_destroy(kz_cache_rows *rows);
 const int32_t *kz_cache_rows_table(const kz_cache_rows *rows);
 // Tokens that the sequence holds.
 uint32_t kz_cache_rows_length(const kz_cache_rows *rows, uint32_t sequence);
-// Rows that no sequence holds.
+// All rows, and those that no sequence holds.
+uint32_t kz_cache_rows_count(const kz_cache_rows *rows);
 uint32_t kz_cache_rows_free(const kz_cache_rows *rows);
 
 // Gives the sequence `count` rows more. Fails with BAD_ARGUMENT (context full) or BUSY (no rows

@@ -71,7 +71,7 @@ void tiny_chat_init(tiny_chat *chat, const char *default_system, bool has_prefil
     shape.vocabulary = TINY_VOCABULARY;
     shape.context = TINY_CONTEXT;
     shape.rows = TINY_CONTEXT;
-    shape.sequences = 1;
+    shape.sequences = 3;
     shape.has_prefill = has_prefill;
     memset(chat, 0, sizeof *chat);
     build_tokenizer(chat);
