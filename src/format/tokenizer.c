@@ -96,9 +96,12 @@ static kazeia_status check_identity(const uint8_t *section, const kz_tokenizer_v
                        (unsigned)(view->flags & ~(uint32_t)KZ_TOKENIZER_FLAG_MASK));
     }
     const uint32_t bytes_only = KZ_TOKENIZER_NFC | KZ_TOKENIZER_WHOLE_PIECES;
-    if (view->kind != KZ_TOKENIZER_BYTE_BPE && (view->flags & bytes_only) != 0) {
-        return kz_fail(KAZEIA_BAD_FILE, "tokenizer: flags 0x%x belong to kind 1; the kind is %u",
-                       (unsigned)(view->flags & bytes_only), (unsigned)view->kind);
+    const uint32_t pieces_only = KZ_TOKENIZER_SPACE_PREFIX | KZ_TOKENIZER_RANKED_MERGES |
+                                 KZ_TOKENIZER_PREFIX_ONCE | KZ_TOKENIZER_PREFIX_MISSING;
+    const uint32_t others = view->kind == KZ_TOKENIZER_BYTE_BPE ? pieces_only : bytes_only;
+    if ((view->flags & others) != 0) {
+        return kz_fail(KAZEIA_BAD_FILE, "tokenizer: flags 0x%x do not belong to kind %u",
+                       (unsigned)(view->flags & others), (unsigned)view->kind);
     }
     return KAZEIA_OK;
 }
@@ -126,7 +129,8 @@ static kazeia_status check_counts(const kz_tokenizer_view *view) {
     KZ_TRY(check_count("tokens", view->token_count, 1, KZ_TOKENIZER_COUNT_LIMIT));
     KZ_TRY(
         check_count("bytes in the longest token", view->max_token_bytes, 0, KZ_TOKEN_BYTES_LIMIT));
-    KZ_TRY(check_count("merges", view->merge_count, 0, is_bytes ? KZ_TOKENIZER_COUNT_LIMIT : 0));
+    const bool has_merges = is_bytes || (view->flags & KZ_TOKENIZER_RANKED_MERGES) != 0;
+    KZ_TRY(check_count("merges", view->merge_count, 0, has_merges ? KZ_TOKENIZER_COUNT_LIMIT : 0));
     KZ_TRY(check_slot_count("merge slots", view->merge_slot_count));
     KZ_TRY(check_slot_count("piece slots", view->piece_slot_count));
     KZ_TRY(check_count("probes for a merge", view->merge_probe_limit, 0, KZ_PROBE_LIMIT));

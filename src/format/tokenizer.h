@@ -26,7 +26,7 @@
 
 typedef enum kz_tokenizer_kind {
     KZ_TOKENIZER_BYTE_BPE = 1,          // merges of byte sequences within pre-tokeniser pieces
-    KZ_TOKENIZER_SENTENCEPIECE_BPE = 2, // merges of characters by rank of the result; byte fallback
+    KZ_TOKENIZER_SENTENCEPIECE_BPE = 2, // merges of characters of a whole text; byte fallback
 } kz_tokenizer_kind;
 
 typedef enum kz_tokenizer_flag {
@@ -36,7 +36,10 @@ typedef enum kz_tokenizer_flag {
     KZ_TOKENIZER_SPACE_PREFIX = 8,  // kind 2: a space goes in front of text after a special token
     KZ_TOKENIZER_WHOLE_PIECES = 16, // kind 1: a piece that is a token is not merged up
     KZ_TOKENIZER_SPECIAL_IN_TEXT = 32, // control tokens are recognised in plain text too
-    KZ_TOKENIZER_FLAG_MASK = 63,
+    KZ_TOKENIZER_RANKED_MERGES = 64,   // kind 2: merges by the list, not by rank of the result
+    KZ_TOKENIZER_PREFIX_ONCE = 128,    // kind 2: SPACE_PREFIX at the start of the whole text alone
+    KZ_TOKENIZER_PREFIX_MISSING = 256, // kind 2: SPACE_PREFIX where no space begins the text
+    KZ_TOKENIZER_FLAG_MASK = 511,
 } kz_tokenizer_flag;
 
 // What a token is; the low four bits of its kind byte.
@@ -74,7 +77,7 @@ typedef struct kz_tokenizer_view {
     const uint32_t *byte_tokens;      // [256] the token of each byte, or KZ_NO_TOKEN
     const uint32_t *offsets;          // [token_count + 1] into vocabulary
     const uint32_t *ranks;            // kind 2: [token_count] smaller merges first; else NULL
-    const kz_tokenizer_merge *merges; // kind 1: [merge_count]
+    const kz_tokenizer_merge *merges; // kind 1 and RANKED_MERGES: [merge_count]
     const uint32_t *merge_slots;      // [merge_slot_count] merges by hash of (left, right)
     const uint32_t *piece_slots;      // [piece_slot_count] tokens by hash of their bytes
     const uint32_t *specials;         // [special_count] CONTROL and USER tokens, by their bytes

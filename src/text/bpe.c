@@ -30,6 +30,7 @@ struct kz_bpe {
     const uint8_t *piece;
     size_t piece_bytes;
     uint64_t step_count;
+    bool has_merges; // pairs are ranked by the list of merges
 };
 
 // Counts past the capacity, so that the caller learns how much room there should have been.
@@ -75,6 +76,8 @@ kazeia_status kz_bpe_create(const kz_tokenizer_view *view, size_t max_bytes,
     kz_bpe *bpe = memory;
     bpe->allocator = own;
     bpe->view = view;
+    bpe->has_merges =
+        view->kind == KZ_TOKENIZER_BYTE_BPE || (view->flags & KZ_TOKENIZER_RANKED_MERGES) != 0;
     bpe->max_bytes = max_bytes;
     const kazeia_status status = allocate_room(bpe);
     if (status != KAZEIA_OK) {
@@ -133,8 +136,8 @@ static uint32_t end_of(const kz_bpe *bpe, uint32_t symbol) {
     return next == NO_SYMBOL ? (uint32_t)bpe->piece_bytes : next;
 }
 
-// Byte-level BPE: the rank is the merge's place in the list. Only the tokens count: two pairs of
-// equal text that were merged differently are different pairs.
+// The rank is the merge's place in the list. Only the tokens count: two pairs of equal text that
+// were merged differently are different pairs. A character that is no token is in no merge.
 static void rank_by_merges(const kz_bpe *bpe, bpe_symbol *left, const bpe_symbol *right) {
     left->rank = kz_tokenizer_view_find_merge(bpe->view, left->token, right->token);
     if (left->rank != KZ_NO_TOKEN) {
@@ -142,7 +145,7 @@ static void rank_by_merges(const kz_bpe *bpe, bpe_symbol *left, const bpe_symbol
     }
 }
 
-// SentencePiece: the rank is that of the piece which both texts make together.
+// SentencePiece's own rule: the rank is that of the piece which both texts make together.
 static void rank_by_piece(const kz_bpe *bpe, bpe_symbol *left) {
     const uint32_t first = (uint32_t)(left - bpe->symbols);
     const uint32_t end = end_of(bpe, left->next);
@@ -159,7 +162,7 @@ static void rank_pair(kz_bpe *bpe, uint32_t place) {
     }
     // Steps are counted for the test that a hostile text costs no more than n log n.
     bpe->step_count++;
-    if (bpe->view->kind == KZ_TOKENIZER_BYTE_BPE) {
+    if (bpe->has_merges) {
         rank_by_merges(bpe, left, &bpe->symbols[left->next]);
     } else {
         rank_by_piece(bpe, left);

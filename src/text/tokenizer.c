@@ -15,7 +15,8 @@
 #include "text/utf8.h"
 
 // Counted wherever memory is reserved, also for vocabularies without it.
-#define PREFIX_BYTES 1u // the space in front of a SentencePiece text
+#define SPACE_MARK "\xe2\x96\x81" // U+2581
+#define PREFIX_BYTES 1u           // the space in front of a SentencePiece text
 // Decomposed characters a byte: U+0390 has two bytes and three characters.
 #define NFC_CHARACTERS(bytes) ((bytes) + (bytes) / 2 + 8)
 #define NFC_GROWTH 3u // U+1D160 has 4 bytes and its NFC 12; no character grows more than threefold
@@ -161,16 +162,25 @@ static kazeia_status encode_bytes(kz_tokenizer *tokenizer, const uint8_t *text, 
 static size_t copy_spaced(uint8_t *out, const uint8_t *text, size_t count) {
     size_t written = 0;
     for (size_t i = 0; i < count; written++) {
-        const bool is_mark = count - i >= 3 && memcmp(text + i, "\xe2\x96\x81", 3) == 0;
+        const bool is_mark = count - i >= 3 && memcmp(text + i, SPACE_MARK, 3) == 0;
         out[written] = is_mark ? ' ' : text[i];
         i += is_mark ? 3 : 1;
     }
     return written;
 }
 
+// `count` is at least 1.
+static bool wants_prefix(const kz_tokenizer *tokenizer, const uint8_t *text, size_t count) {
+    const uint32_t flags = tokenizer->view.flags;
+    if (!tokenizer->is_after_special || (flags & KZ_TOKENIZER_SPACE_PREFIX) == 0) {
+        return false;
+    }
+    const bool has_space = text[0] == ' ' || (count >= 3 && memcmp(text, SPACE_MARK, 3) == 0);
+    return !has_space || (flags & KZ_TOKENIZER_PREFIX_MISSING) == 0;
+}
+
 static void encode_spaced(kz_tokenizer *tokenizer, const uint8_t *text, size_t count) {
-    const bool has_prefix =
-        tokenizer->is_after_special && (tokenizer->view.flags & KZ_TOKENIZER_SPACE_PREFIX) != 0;
+    const bool has_prefix = wants_prefix(tokenizer, text, count);
     // Written in any case; it only counts when there is a prefix.
     tokenizer->spaced[0] = ' ';
     const size_t first = has_prefix ? PREFIX_BYTES : 0;
@@ -234,7 +244,7 @@ static kazeia_status take_special(kz_tokenizer *tokenizer, const uint8_t *text, 
     const size_t end = (bits & KZ_TOKEN_STRIPS_LEFT) != 0 ? trim_right(text, *done, place) : place;
     KZ_TRY(encode_stretch(tokenizer, text + *done, end - *done));
     kz_token_list_append(&tokenizer->list, token);
-    tokenizer->is_after_special = true;
+    tokenizer->is_after_special = (tokenizer->view.flags & KZ_TOKENIZER_PREFIX_ONCE) == 0;
     *done = place + kz_tokenizer_view_token(&tokenizer->view, token).count;
     if ((bits & KZ_TOKEN_STRIPS_RIGHT) != 0) {
         *done = skip_spaces(text, *done, count);

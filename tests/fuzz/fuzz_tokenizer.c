@@ -121,8 +121,8 @@ static void run_vocabulary(const char *text, size_t count) {
     const size_t merges = length < count ? length + 1 : count;
     kz_tokenizer_draft *draft = NULL;
     json_t *root = json_loadb(text, length, 0, NULL);
-    if (root != NULL && kz_tokenizer_from_vocabulary(root, text + merges, count - merges, "smollm",
-                                                     NULL, &draft) == KAZEIA_OK) {
+    if (root != NULL && kz_tokenizer_from_vocabulary(root, NULL, text + merges, count - merges,
+                                                     "smollm", NULL, &draft) == KAZEIA_OK) {
         run_draft(draft);
     }
     json_decref(root);

@@ -351,6 +351,10 @@ kazeia_status kz_tokenizer_draft_add_named(kz_tokenizer_draft *draft, const char
     return KAZEIA_OK;
 }
 
+kz_tokenizer_kind kz_tokenizer_draft_kind(const kz_tokenizer_draft *draft) {
+    return draft->source.kind;
+}
+
 kz_tokenizer_source *kz_tokenizer_draft_source(kz_tokenizer_draft *draft) {
     for (uint32_t i = 0; i < draft->source.token_count; i++) {
         // Made anew in each call, since the block may have moved.

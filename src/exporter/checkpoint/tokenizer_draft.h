@@ -46,6 +46,8 @@ KAZEIA_MUST_CHECK kazeia_status kz_tokenizer_draft_add_pattern(kz_tokenizer_draf
 KAZEIA_MUST_CHECK kazeia_status kz_tokenizer_draft_add_named(kz_tokenizer_draft *draft,
                                                              const char *pretokenizer);
 
+kz_tokenizer_kind kz_tokenizer_draft_kind(const kz_tokenizer_draft *draft);
+
 // The source as gathered; flags, bos, eos and unknown may be changed before building. Valid until
 // the next call with the draft.
 kz_tokenizer_source *kz_tokenizer_draft_source(kz_tokenizer_draft *draft);

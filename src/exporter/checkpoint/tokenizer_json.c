@@ -1,4 +1,4 @@
-// tokenizer_json.c: Hugging Face's tokenizer.json, and GPT-2's vocab.json with merges.txt.
+// tokenizer_json.c: Hugging Face's tokenizer.json.
 //
 // in:  parsed JSON
 // out: a draft
@@ -8,26 +8,24 @@
 #include <string.h>
 
 #include "exporter/checkpoint/tokenizer_files.h"
+#include "exporter/checkpoint/tokenizer_json.h"
 #include "exporter/checkpoint/tokenizer_patterns.h"
 
-// A Sequence within a Sequence is seen in the wild; deeper ones would be recursion on hostile
-// input.
-#define COMPONENT_DEPTH 4
 #define TOKENS_A_NAME 4
 #define TOKENS_AT_LEAST 1024
 
-static const char *type_of(const json_t *component) {
+const char *kz_json_component_type(const json_t *component) {
     const char *type = json_string_value(json_object_get(component, "type"));
     return type != NULL ? type : "(without a type)";
 }
 
-static bool is_absent(const json_t *value) {
+bool kz_json_is_absent(const json_t *value) {
     return value == NULL || json_is_null(value);
 }
 
-static kazeia_status refuse_component(const char *role, const json_t *component) {
+kazeia_status kz_json_refuse_component(const char *role, const json_t *component) {
     return kz_fail(KAZEIA_UNSUPPORTED, "tokenizer.json: the %s '%.60s' is not handled", role,
-                   type_of(component));
+                   kz_json_component_type(component));
 }
 
 // --- Model --------------------------------------------------------------------------------------
@@ -44,8 +42,8 @@ static kazeia_status note_number(const char *text, const json_t *number, json_in
 }
 
 // Numbers may leave gaps, but a few tokens with huge ones would take memory for nothing.
-static kazeia_status count_tokens(const json_t *vocabulary, const json_t *added,
-                                  size_t *out_count) {
+kazeia_status kz_json_count_tokens(const json_t *vocabulary, const json_t *added,
+                                   size_t *out_count) {
     json_int_t highest = -1;
     const char *text = NULL;
     json_t *value = NULL;
@@ -68,21 +66,32 @@ static kazeia_status count_tokens(const json_t *vocabulary, const json_t *added,
     return KAZEIA_OK;
 }
 
-static kazeia_status add_vocabulary(kz_tokenizer_draft *draft, const json_t *vocabulary) {
+kazeia_status kz_json_add_vocabulary(kz_tokenizer_draft *draft, const json_t *vocabulary) {
+    const bool is_bytes = kz_tokenizer_draft_source(draft)->kind == KZ_TOKENIZER_BYTE_BPE;
     const char *text = NULL;
     json_t *value = NULL;
     json_object_foreach((json_t *)vocabulary, text, value) {
-        KZ_TRY(kz_tokenizer_draft_set_token(draft, (size_t)json_integer_value(value), text,
-                                            strlen(text), KZ_SPELLED_BYTES, KZ_TOKEN_NORMAL, 0));
+        const size_t id = (size_t)json_integer_value(value);
+        KZ_TRY(is_bytes ? kz_tokenizer_draft_set_token(draft, id, text, strlen(text),
+                                                       KZ_SPELLED_BYTES, KZ_TOKEN_NORMAL, 0)
+                        : kz_json_add_piece(draft, id, text, strlen(text)));
     }
     return KAZEIA_OK;
 }
 
-static kazeia_status add_added_token(kz_tokenizer_draft *draft, const json_t *added) {
+// Runs of spaces are also added tokens in some vocabularies. Merging makes them: no text that is
+// searched for added tokens has U+2581 in it.
+static bool is_merged_space(const kz_tokenizer_draft *draft, const char *text, uint8_t kind) {
+    return kz_tokenizer_draft_kind(draft) == KZ_TOKENIZER_SENTENCEPIECE_BPE &&
+           kind == KZ_TOKEN_USER && strstr(text, "\xe2\x96\x81") != NULL;
+}
+
+// A token that is looked for in the normalised text ("normalized") is looked for in the text as it
+// is: what normalising changes (accents, spaces) is in none of those that models have.
+kazeia_status kz_json_add_token(kz_tokenizer_draft *draft, size_t id, const json_t *added) {
     const json_t *content = json_object_get(added, "content");
     if (!json_is_string(content)) {
-        return kz_fail(KAZEIA_BAD_FILE, "tokenizer.json: added token %lld has no content",
-                       (long long)json_integer_value(json_object_get(added, "id")));
+        return kz_fail(KAZEIA_BAD_FILE, "tokenizer.json: added token %zu has no content", id);
     }
     const char *text = json_string_value(content);
     // It would have to look at the characters around: our matching does not.
@@ -94,11 +103,20 @@ static kazeia_status add_added_token(kz_tokenizer_draft *draft, const json_t *ad
     // Control tokens are only produced by templates; a user's text must not spell them.
     uint8_t kind =
         json_is_true(json_object_get(added, "special")) ? KZ_TOKEN_CONTROL : KZ_TOKEN_USER;
+    if (is_merged_space(draft, text, kind)) {
+        return kz_tokenizer_draft_set_token(draft, id, text, json_string_length(content),
+                                            KZ_SPELLED_MARKS, KZ_TOKEN_USER | KZ_TOKEN_MERGED_ONLY,
+                                            0);
+    }
     kind |= json_is_true(json_object_get(added, "lstrip")) ? KZ_TOKEN_STRIPS_LEFT : 0;
     kind |= json_is_true(json_object_get(added, "rstrip")) ? KZ_TOKEN_STRIPS_RIGHT : 0;
-    return kz_tokenizer_draft_set_token(draft,
-                                        (size_t)json_integer_value(json_object_get(added, "id")),
-                                        text, json_string_length(content), KZ_SPELLED_RAW, kind, 0);
+    return kz_tokenizer_draft_set_token(draft, id, text, json_string_length(content),
+                                        KZ_SPELLED_RAW, kind, 0);
+}
+
+static kazeia_status add_added_token(kz_tokenizer_draft *draft, const json_t *added) {
+    return kz_json_add_token(draft, (size_t)json_integer_value(json_object_get(added, "id")),
+                             added);
 }
 
 // A merge is "left right", or since 2024 a pair.
@@ -119,15 +137,17 @@ static kazeia_status add_merge(kz_tokenizer_draft *draft, const json_t *merge) {
 static kazeia_status check_model(const json_t *model) {
     const char *type = json_string_value(json_object_get(model, "type"));
     if (type != NULL && strcmp(type, "BPE") != 0) {
-        return refuse_component("model", model);
+        return kz_json_refuse_component("model", model);
     }
-    // Each changes the ids that a text gets.
-    static const char *const UNHANDLED[] = {
-        "byte_fallback",     "fuse_unk", "dropout", "unk_token", "continuing_subword_prefix",
-        "end_of_word_suffix"};
-    for (size_t i = 0; i < sizeof UNHANDLED / sizeof UNHANDLED[0]; i++) {
+    // Each changes the ids that a text gets. A whole piece is asked for before it is merged only
+    // where pieces are words.
+    static const char *const UNHANDLED[] = {"dropout", "continuing_subword_prefix",
+                                            "end_of_word_suffix", "ignore_merges"};
+    const size_t count =
+        sizeof UNHANDLED / sizeof UNHANDLED[0] - (kz_json_is_pieces(model) ? 0 : 1);
+    for (size_t i = 0; i < count; i++) {
         const json_t *value = json_object_get(model, UNHANDLED[i]);
-        const bool is_plain = is_absent(value) || json_is_false(value) ||
+        const bool is_plain = kz_json_is_absent(value) || json_is_false(value) ||
                               (json_is_string(value) && json_string_length(value) == 0);
         if (!is_plain) {
             return kz_fail(KAZEIA_UNSUPPORTED,
@@ -137,12 +157,37 @@ static kazeia_status check_model(const json_t *model) {
     return KAZEIA_OK;
 }
 
+// With a token for each byte nothing is ever unknown, whatever the model says of unknown ones.
+static kazeia_status check_bytes(kz_tokenizer_draft *draft, const json_t *model) {
+    const kz_tokenizer_source *source = kz_tokenizer_draft_source(draft);
+    const bool is_pieces = source->kind == KZ_TOKENIZER_SENTENCEPIECE_BPE;
+    const uint8_t kind = is_pieces ? KZ_TOKEN_BYTE : KZ_TOKEN_NORMAL;
+    const json_t *unknown = json_object_get(model, "unk_token");
+    bool are_there[256] = {false};
+    size_t count = 0;
+    for (uint32_t i = 0; i < source->token_count; i++) {
+        const kz_tokenizer_token *token = &source->tokens[i];
+        if (token->count == 1 && token->kind == kind && !are_there[token->bytes[0]]) {
+            are_there[token->bytes[0]] = true;
+            count++;
+        }
+    }
+    if (count < 256 && (is_pieces || json_string_length(unknown) > 0)) {
+        return kz_fail(KAZEIA_UNSUPPORTED,
+                       "tokenizer.json: a BPE model with '%s' and tokens for %zu of 256 bytes is "
+                       "not handled",
+                       is_pieces ? "byte_fallback" : "unk_token", count);
+    }
+    return KAZEIA_OK;
+}
+
 static kazeia_status add_model(kz_tokenizer_draft *draft, const json_t *root) {
     const json_t *model = json_object_get(root, "model");
     const json_t *merges = json_object_get(model, "merges");
     size_t index = 0;
     json_t *value = NULL;
-    KZ_TRY(add_vocabulary(draft, json_object_get(model, "vocab")));
+    KZ_TRY(kz_json_add_vocabulary(draft, json_object_get(model, "vocab")));
+    KZ_TRY(check_bytes(draft, model));
     // After the vocabulary, of which merges are made, and before added tokens: those may take over
     // a number, but were never merged.
     json_array_foreach(merges, index, value) {
@@ -159,17 +204,17 @@ static kazeia_status add_model(kz_tokenizer_draft *draft, const json_t *root) {
 
 // --- Normaliser, pre-tokeniser, post-processor --------------------------------------------------
 static kazeia_status add_normalizer(kz_tokenizer_draft *draft, const json_t *component, int depth) {
-    if (is_absent(component)) {
+    if (kz_json_is_absent(component)) {
         return KAZEIA_OK;
     }
-    if (strcmp(type_of(component), "NFC") == 0) {
+    if (strcmp(kz_json_component_type(component), "NFC") == 0) {
         kz_tokenizer_draft_source(draft)->flags |= KZ_TOKENIZER_NFC;
         return KAZEIA_OK;
     }
     const json_t *parts = json_object_get(component, "normalizers");
-    if (strcmp(type_of(component), "Sequence") != 0 || !json_is_array(parts) ||
-        depth == COMPONENT_DEPTH) {
-        return refuse_component("normaliser", component);
+    if (strcmp(kz_json_component_type(component), "Sequence") != 0 || !json_is_array(parts) ||
+        depth == KZ_JSON_COMPONENT_DEPTH) {
+        return kz_json_refuse_component("normaliser", component);
     }
     size_t index = 0;
     json_t *part = NULL;
@@ -213,26 +258,35 @@ static kazeia_status add_split(kz_tokenizer_draft *draft, const json_t *componen
     return kz_tokenizer_draft_add_pattern(draft, text);
 }
 
-static kazeia_status add_pretokenizer(kz_tokenizer_draft *draft, const json_t *component,
-                                      int depth) {
+// `*is_mapped`: a ByteLevel has been. What follows it would cut the stand-ins of bytes, not the
+// text.
+static kazeia_status add_pretokenizer(kz_tokenizer_draft *draft, const json_t *component, int depth,
+                                      bool *is_mapped) {
     static const struct {
         const char *type;
         kazeia_status (*add)(kz_tokenizer_draft *draft, const json_t *component);
     } KNOWN[] = {{"ByteLevel", add_byte_level}, {"Digits", add_digits}, {"Split", add_split}};
     for (size_t i = 0; i < sizeof KNOWN / sizeof KNOWN[0]; i++) {
-        if (strcmp(type_of(component), KNOWN[i].type) == 0) {
+        if (strcmp(kz_json_component_type(component), KNOWN[i].type) == 0) {
+            if (*is_mapped) {
+                return kz_fail(
+                    KAZEIA_UNSUPPORTED,
+                    "tokenizer.json: a pre-tokeniser '%s' after ByteLevel is not handled",
+                    KNOWN[i].type);
+            }
+            *is_mapped = KNOWN[i].add == add_byte_level;
             return KNOWN[i].add(draft, component);
         }
     }
     const json_t *parts = json_object_get(component, "pretokenizers");
-    if (strcmp(type_of(component), "Sequence") != 0 || !json_is_array(parts) ||
-        depth == COMPONENT_DEPTH) {
-        return refuse_component("pre-tokeniser", component);
+    if (strcmp(kz_json_component_type(component), "Sequence") != 0 || !json_is_array(parts) ||
+        depth == KZ_JSON_COMPONENT_DEPTH) {
+        return kz_json_refuse_component("pre-tokeniser", component);
     }
     size_t index = 0;
     json_t *part = NULL;
     json_array_foreach(parts, index, part) {
-        KZ_TRY(add_pretokenizer(draft, part, depth + 1));
+        KZ_TRY(add_pretokenizer(draft, part, depth + 1, is_mapped));
     }
     return KAZEIA_OK;
 }
@@ -282,28 +336,41 @@ static void add_template(kz_tokenizer_draft *draft, const json_t *processor) {
 }
 
 static void add_postprocessor(kz_tokenizer_draft *draft, const json_t *component, int depth) {
-    if (strcmp(type_of(component), "TemplateProcessing") == 0) {
+    if (strcmp(kz_json_component_type(component), "TemplateProcessing") == 0) {
         add_template(draft, component);
     }
     size_t index = 0;
     json_t *part = NULL;
     // Deeper ones are left alone: they add tokens, and never change a text's ids.
-    if (depth < COMPONENT_DEPTH) {
+    if (depth < KZ_JSON_COMPONENT_DEPTH) {
         json_array_foreach(json_object_get(component, "processors"), index, part) {
             add_postprocessor(draft, part, depth + 1);
         }
     }
 }
 
-static kazeia_status fill_from_json(kz_tokenizer_draft *draft, const json_t *root) {
-    KZ_TRY(add_model(draft, root));
+static kazeia_status add_byte_rules(kz_tokenizer_draft *draft, const json_t *root) {
+    bool is_mapped = false;
     KZ_TRY(add_normalizer(draft, json_object_get(root, "normalizer"), 0));
     const json_t *pretokenizer = json_object_get(root, "pre_tokenizer");
-    if (is_absent(pretokenizer)) {
+    if (kz_json_is_absent(pretokenizer)) {
         return kz_fail(KAZEIA_UNSUPPORTED,
                        "tokenizer.json: there is no pre-tokeniser; ByteLevel is expected");
     }
-    KZ_TRY(add_pretokenizer(draft, pretokenizer, 0));
+    KZ_TRY(add_pretokenizer(draft, pretokenizer, 0, &is_mapped));
+    if (!is_mapped) {
+        return kz_fail(KAZEIA_UNSUPPORTED,
+                       "tokenizer.json: a pre-tokeniser '%.60s' without ByteLevel is not handled",
+                       kz_json_component_type(pretokenizer));
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status fill_from_json(kz_tokenizer_draft *draft, const json_t *root) {
+    KZ_TRY(add_model(draft, root));
+    KZ_TRY(kz_tokenizer_draft_kind(draft) == KZ_TOKENIZER_BYTE_BPE
+               ? add_byte_rules(draft, root)
+               : kz_json_add_piece_rules(draft, root));
     add_postprocessor(draft, json_object_get(root, "post_processor"), 0);
     return KAZEIA_OK;
 }
@@ -316,82 +383,17 @@ kazeia_status kz_tokenizer_from_json(const json_t *root, const kazeia_allocator 
         return kz_fail(
             KAZEIA_UNSUPPORTED,
             "tokenizer.json: the model '%.60s' has no vocab and merges: only BPE is handled",
-            type_of(model));
+            kz_json_component_type(model));
     }
     // Before the vocabulary is read: a Unigram model's has another form altogether.
     KZ_TRY(check_model(model));
     size_t token_count = 0;
-    KZ_TRY(count_tokens(vocabulary, json_object_get(root, "added_tokens"), &token_count));
+    KZ_TRY(kz_json_count_tokens(vocabulary, json_object_get(root, "added_tokens"), &token_count));
     kz_tokenizer_draft *draft = NULL;
-    KZ_TRY(kz_tokenizer_draft_create(KZ_TOKENIZER_BYTE_BPE, token_count, allocator, &draft));
+    KZ_TRY(kz_tokenizer_draft_create(kz_json_is_pieces(model) ? KZ_TOKENIZER_SENTENCEPIECE_BPE
+                                                              : KZ_TOKENIZER_BYTE_BPE,
+                                     token_count, allocator, &draft));
     const kazeia_status status = fill_from_json(draft, root);
-    if (status != KAZEIA_OK) {
-        kz_tokenizer_draft_destroy(draft);
-        return status;
-    }
-    *out_draft = draft;
-    return KAZEIA_OK;
-}
-
-// --- vocab.json and merges.txt ------------------------------------------------------------------
-static kazeia_status add_merge_lines(kz_tokenizer_draft *draft, const char *text, size_t count) {
-    static const char COMMENT[] = "#version";
-    for (size_t start = 0; start < count;) {
-        const char *line_end = memchr(text + start, '\n', count - start);
-        const size_t end = line_end != NULL ? (size_t)(line_end - text) : count;
-        size_t length = end - start;
-        length -= length > 0 && text[start + length - 1] == '\r' ? 1 : 0;
-        // The first line may be "#version: 0.2"; later lines with '#' are merges of that sign.
-        const bool is_comment = start == 0 && length >= sizeof COMMENT - 1 &&
-                                memcmp(text, COMMENT, sizeof COMMENT - 1) == 0;
-        if (length > 0 && !is_comment) {
-            KZ_TRY(kz_tokenizer_draft_add_merge_line(draft, text + start, length));
-        }
-        start = end + 1;
-    }
-    return KAZEIA_OK;
-}
-
-// vocab.json does not mark its special tokens; "<|...|>" is how GPT-2 and Whisper write them.
-static bool looks_like_control(const char *text, size_t count) {
-    return count > 4 && memcmp(text, "<|", 2) == 0 && memcmp(text + count - 2, "|>", 2) == 0;
-}
-
-static kazeia_status mark_controls(kz_tokenizer_draft *draft, const json_t *vocabulary) {
-    const char *text = NULL;
-    json_t *value = NULL;
-    json_object_foreach((json_t *)vocabulary, text, value) {
-        if (looks_like_control(text, strlen(text))) {
-            KZ_TRY(kz_tokenizer_draft_set_token(draft, (size_t)json_integer_value(value), text,
-                                                strlen(text), KZ_SPELLED_RAW, KZ_TOKEN_CONTROL, 0));
-        }
-    }
-    return KAZEIA_OK;
-}
-
-static kazeia_status fill_from_vocabulary(kz_tokenizer_draft *draft, const json_t *vocabulary,
-                                          const char *merges, size_t merges_bytes,
-                                          const char *pretokenizer) {
-    KZ_TRY(add_vocabulary(draft, vocabulary));
-    KZ_TRY(add_merge_lines(draft, merges, merges_bytes));
-    // After the merges: a token that is marked has lost its spelling.
-    KZ_TRY(mark_controls(draft, vocabulary));
-    return kz_tokenizer_draft_add_named(draft, pretokenizer);
-}
-
-kazeia_status kz_tokenizer_from_vocabulary(const json_t *vocabulary, const char *merges,
-                                           size_t merges_bytes, const char *pretokenizer,
-                                           const kazeia_allocator *allocator,
-                                           kz_tokenizer_draft **out_draft) {
-    if (!json_is_object(vocabulary)) {
-        return kz_fail(KAZEIA_BAD_FILE, "vocab.json: an object of tokens and numbers is expected");
-    }
-    size_t token_count = 0;
-    KZ_TRY(count_tokens(vocabulary, NULL, &token_count));
-    kz_tokenizer_draft *draft = NULL;
-    KZ_TRY(kz_tokenizer_draft_create(KZ_TOKENIZER_BYTE_BPE, token_count, allocator, &draft));
-    const kazeia_status status =
-        fill_from_vocabulary(draft, vocabulary, merges, merges_bytes, pretokenizer);
     if (status != KAZEIA_OK) {
         kz_tokenizer_draft_destroy(draft);
         return status;

@@ -78,39 +78,21 @@ kazeia_status kz_language_choose_context(uint32_t wished, int64_t model_context,
     return KAZEIA_OK;
 }
 
-// These alone do not say how text is cut before merging. A program without a tokenizer takes ids
-// only, which nobody who has such files wants.
-static kazeia_status refuse_other_tokenizers(const kz_checkpoint *checkpoint) {
-    static const char *const names[] = {"vocab.json",      "merges.txt",    "tokenizer.model",
-                                        "vocabulary.json", "vocab.txt",     "vocabulary.txt",
-                                        "spiece.model",    "tiktoken.model"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (kz_checkpoint_has_file(checkpoint, names[i])) {
-            return kz_fail(KAZEIA_UNSUPPORTED,
-                           "%s: its tokenizer is '%s', expected tokenizer.json (transformers' "
-                           "AutoTokenizer with save_pretrained writes one)",
-                           kz_checkpoint_path(checkpoint), names[i]);
-        }
-    }
-    return KAZEIA_OK;
-}
-
 // The draft of whatever tokenizer files there are; NULL when there are none.
 static kazeia_status draft_tokenizer(kz_checkpoint *checkpoint, const kazeia_allocator *allocator,
                                      kz_tokenizer_draft **out_draft) {
     *out_draft = NULL;
     if (kz_checkpoint_kind_of(checkpoint) == KZ_CHECKPOINT_GGUF) {
-        const bool is_there = kz_checkpoint_string(checkpoint, "tokenizer.ggml.model") ||
+        // "none" is how a file without a vocabulary may say so.
+        const char *model = kz_checkpoint_string(checkpoint, "tokenizer.ggml.model");
+        const bool is_there = (model && strcmp(model, "none") != 0) ||
                               kz_checkpoint_array_count(checkpoint, "tokenizer.ggml.tokens");
         return is_there ? kz_tokenizer_from_gguf(checkpoint, allocator, out_draft) : KAZEIA_OK;
     }
     if (kz_checkpoint_kind_of(checkpoint) == KZ_CHECKPOINT_WHISPER_GGML) {
         return kz_whisper_draft_vocabulary(checkpoint, allocator, out_draft);
     }
-    const json_t *root = NULL;
-    KZ_TRY(kz_checkpoint_json(checkpoint, "tokenizer.json", &root));
-    return root ? kz_tokenizer_from_json(root, allocator, out_draft)
-                : refuse_other_tokenizers(checkpoint);
+    return kz_tokenizer_from_folder(checkpoint, allocator, out_draft);
 }
 
 static kazeia_status keep_section(kz_graph *graph, const uint8_t *bytes, size_t count) {
@@ -234,22 +216,127 @@ static kazeia_status add_stops(kz_checkpoint *checkpoint, kz_graph *graph, uint3
 
 // --- Chat template ------------------------------------------------------------------------------
 
-static kazeia_status find_template(kz_checkpoint *checkpoint, const char **out_text) {
-    *out_text = kz_checkpoint_string(checkpoint, "tokenizer.chat_template");
-    if (*out_text) {
-        return KAZEIA_OK;
+// Of a list of named templates the one called "default".
+static const char *choose_template(const json_t *templates) {
+    const json_t *entry = NULL;
+    size_t i = 0;
+    if (!json_is_array(templates)) {
+        return json_string_value(templates);
     }
-    const json_t *config = NULL;
-    KZ_TRY(kz_checkpoint_json(checkpoint, "tokenizer_config.json", &config));
-    const json_t *text = json_object_get(config, "chat_template");
-    *out_text = json_is_string(text) ? json_string_value(text) : NULL;
+    json_array_foreach(templates, i, entry) {
+        const char *name = json_string_value(json_object_get(entry, "name"));
+        if (name && strcmp(name, "default") == 0) {
+            return json_string_value(json_object_get(entry, "template"));
+        }
+    }
+    return NULL;
+}
+
+// The file, as newer checkpoints have it.
+static kazeia_status read_template_file(kz_checkpoint *checkpoint, kz_graph *graph,
+                                        const char **out_text) {
+    kz_file_map map = {0};
+    KZ_TRY(kz_checkpoint_map_file(checkpoint, "chat_template.jinja", &map));
+    char *copy = NULL;
+    kazeia_status status = KAZEIA_OK;
+    if (map.size) {
+        status = kz_bump_take(&graph->memory, map.size + 1, 1, (void **)&copy);
+    }
+    if (copy) {
+        memcpy(copy, map.bytes, map.size);
+    }
+    kz_file_map_close(&map);
+    *out_text = copy;
+    return status;
+}
+
+static kazeia_status find_template(kz_checkpoint *checkpoint, kz_graph *graph,
+                                   const char **out_text) {
+    static const char *const files[] = {"tokenizer_config.json", "chat_template.json"};
+    *out_text = kz_checkpoint_string(checkpoint, "tokenizer.chat_template");
+    if (!*out_text) {
+        KZ_TRY(read_template_file(checkpoint, graph, out_text));
+    }
+    for (size_t i = 0; i < 2 && !*out_text; i++) {
+        const json_t *config = NULL;
+        KZ_TRY(kz_checkpoint_json(checkpoint, files[i], &config));
+        *out_text = choose_template(json_object_get(config, "chat_template"));
+    }
     return KAZEIA_OK;
 }
 
+// As tokenizer_config.json names it: a string, or an object with its content.
+static const char *token_in_config(const json_t *config, const char *variable) {
+    const json_t *token = json_object_get(config, variable);
+    return json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
+}
+
+// The text of a token in graph memory, or NULL.
+static const char *token_text(kz_graph *graph, const kz_tokenizer_view *view, uint32_t token) {
+    char *text = NULL;
+    if (token == KZ_NO_TOKEN) {
+        return NULL;
+    }
+    const kz_bytes bytes = kz_tokenizer_view_token(view, token);
+    kz_graph_note(graph, kz_bump_take(&graph->memory, bytes.count + 1, 1, (void **)&text));
+    if (text) {
+        memcpy(text, bytes.bytes, bytes.count);
+    }
+    return text;
+}
+
+static kazeia_status find_tokens(kz_checkpoint *checkpoint, kz_graph *graph,
+                                 kz_template_token tokens[4]) {
+    static const char *const variables[] = {"bos_token", "eos_token", "unk_token", "pad_token"};
+    const json_t *config = NULL;
+    kz_tokenizer_view view = {.bos = KZ_NO_TOKEN, .eos = KZ_NO_TOKEN, .unknown = KZ_NO_TOKEN};
+    KZ_TRY(kz_checkpoint_json(checkpoint, "tokenizer_config.json", &config));
+    if (graph->tokenizer.count) {
+        KZ_TRY(kz_tokenizer_view_open(&graph->tokenizer, &view));
+    }
+    const uint32_t ids[] = {view.bos, view.eos, view.unknown, KZ_NO_TOKEN};
+    for (size_t i = 0; i < 4; i++) {
+        // What the folder says counts, also that there is none: ids are a GGUF's.
+        tokens[i].variable = variables[i];
+        tokens[i].text =
+            config ? token_in_config(config, variables[i]) : token_text(graph, &view, ids[i]);
+    }
+    return kz_graph_status(graph);
+}
+
+static kazeia_status add_family(kz_graph *graph, const char *family,
+                                const kz_template_token *tokens, size_t token_count) {
+    const char *text = kz_template_family(family);
+    if (!text) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "template: '%s' is none of %s, none", family,
+                       kz_template_family_names());
+    }
+    return kz_template_compile(text, family, tokens, token_count, graph);
+}
+
+kazeia_status kz_language_add_family(kz_graph *graph) {
+    return add_family(graph, graph->template_family, NULL, 0);
+}
+
 kazeia_status kz_language_add_template(kz_checkpoint *checkpoint, kz_graph *graph) {
-    const char *text = NULL;
-    KZ_TRY(find_template(checkpoint, &text));
-    return text ? kz_template_compile(text, graph) : KAZEIA_OK;
+    const char *family = graph->template_family, *text = NULL;
+    kz_template_token tokens[4];
+    if (family && strcmp(family, "none") == 0) {
+        return KAZEIA_OK;
+    }
+    KZ_TRY(find_tokens(checkpoint, graph, tokens));
+    if (family) {
+        return add_family(graph, family, tokens, 4);
+    }
+    KZ_TRY(find_template(checkpoint, graph, &text));
+    if (!text) {
+        return KAZEIA_OK;
+    }
+    const kazeia_status status = kz_template_compile(text, "own", tokens, 4, graph);
+    return status == KAZEIA_UNSUPPORTED
+               ? kz_fail_advice(status, "give a family's template instead: --template qwen3, "
+                                        "chatml, gemma3 or llama3, or none")
+               : status;
 }
 
 kazeia_status kz_language_add_text(kz_checkpoint *checkpoint, kz_graph *graph,

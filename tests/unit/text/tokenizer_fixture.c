@@ -71,8 +71,8 @@ kz_bytes make_gpt2_section(void) {
     size_t count = 0;
     char *merges = read_whole_file(GPT2_FOLDER "/merges.txt", &count);
     kz_tokenizer_draft *draft = NULL;
-    end_unless(kz_tokenizer_from_vocabulary(vocabulary, merges, count, "gpt-2", NULL, &draft) ==
-                   KAZEIA_OK,
+    end_unless(kz_tokenizer_from_vocabulary(vocabulary, NULL, merges, count, "gpt-2", NULL,
+                                            &draft) == KAZEIA_OK,
                GPT2_FOLDER);
     json_decref(vocabulary);
     free(merges);
