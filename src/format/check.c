@@ -120,6 +120,7 @@ kazeia_status kz_check_description(const kz_program_description *description,
     const kazeia_allocator source = kz_allocator_or_default(allocator);
     // Methods come last: their rules index tensors and states that must be sound by then.
     KZ_TRY(kz_check_metadata(description, &source));
+    KZ_TRY(kz_check_tokenizer(description));
     KZ_TRY(kz_check_tensors(description, &source));
     KZ_TRY(kz_check_states(description, &source));
     KZ_TRY(kz_check_names(description->methods, description->method_count, sizeof(kz_method),

@@ -8,6 +8,8 @@
 // What is checked:
 //   names       UTF-8 without control characters, 1 to 255 bytes, each once (a method's inputs and
 //               outputs together); metadata strings may be long and hold tabs and line ends
+//   tokenizer   as many tokens as the metadata 'tokenizer.tokens' says, not more than
+//               'model.vocabulary'
 //   tensors     type, layout, extents; bytes are those of the layout; place within the context
 //   states      type, extents, size; i8 heads are a multiple of 4, so that their scales are aligned
 //   symbols     maxima from 1 to 2^20

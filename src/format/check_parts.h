@@ -32,6 +32,10 @@ KAZEIA_MUST_CHECK kazeia_status kz_check_tensors(const kz_program_description *d
 KAZEIA_MUST_CHECK kazeia_status kz_check_states(const kz_program_description *description,
                                                 const kazeia_allocator *allocator);
 
+// --- check_texts.c ---
+// The tokenizer section against the metadata 'tokenizer.tokens' and 'model.vocabulary'.
+KAZEIA_MUST_CHECK kazeia_status kz_check_tokenizer(const kz_program_description *description);
+
 // --- check_values.c ---
 
 // Symbols, values, inputs and outputs of a method.

@@ -10,7 +10,7 @@
 #define METADATA_BYTES (STRING_BYTES + 12)
 #define TENSOR_BYTES (STRING_BYTES + 4 * 4 + KZ_RANK_LIMIT * 8 + 16)
 #define CONTEXT_BYTES (STRING_BYTES + 24)
-#define STATE_BYTES (STRING_BYTES + 20)
+#define STATE_BYTES (STRING_BYTES + 28)
 #define DIM_BYTES (KZ_SYMBOL_LIMIT * 4 + 8)
 #define VALUE_BYTES (6 * 4 + 8 + 2 * DIM_BYTES + STRING_BYTES)
 #define INSTRUCTION_BYTES (4 + KZ_OPERAND_LIMIT * 4 + KZ_INT_LIMIT * 4 + KZ_FLOAT_LIMIT * 4)
@@ -159,6 +159,19 @@ kazeia_status kz_decode_contexts(kz_byte_reader *reader, kz_chunks *chunks,
     return kz_take_end(reader);
 }
 
+// By number: names are checked later.
+static void check_state_width(kz_byte_reader *reader, const kz_state *state, uint32_t index,
+                              uint64_t row_bytes) {
+    if (reader->status == KAZEIA_OK && row_bytes != kz_state_row_bytes(state)) {
+        reader->status =
+            kz_fail(KAZEIA_BAD_FILE,
+                    "state %u: %u heads of %u %s take %zu bytes a row, the program was exported "
+                    "for %llu; the width of its cache was changed",
+                    index, state->heads, state->head_dim, kz_type_name(state->type),
+                    kz_state_row_bytes(state), (unsigned long long)row_bytes);
+    }
+}
+
 kazeia_status kz_decode_states(kz_byte_reader *reader, kz_chunks *chunks,
                                kz_program_description *description) {
     uint32_t count;
@@ -169,6 +182,7 @@ kazeia_status kz_decode_states(kz_byte_reader *reader, kz_chunks *chunks,
         states[i].rows = kz_take_u64(reader);
         states[i].heads = kz_take_u32(reader);
         states[i].head_dim = kz_take_u32(reader);
+        check_state_width(reader, &states[i], i, kz_take_u64(reader));
     }
     description->states = states;
     description->state_count = count;

@@ -82,6 +82,8 @@ void kz_encode_states(kz_byte_writer *writer, const kz_program_description *desc
         kz_put_u64(writer, state->rows);
         kz_put_u32(writer, state->heads);
         kz_put_u32(writer, state->head_dim);
+        // It follows from the rest, and so tells when one of these was changed alone.
+        kz_put_u64(writer, kz_state_row_bytes(state));
     }
 }
 

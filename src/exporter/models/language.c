@@ -120,6 +120,7 @@ kazeia_status kz_model_add_tokenizer(kz_checkpoint *checkpoint, kz_graph *graph,
     kz_tokenizer_draft_destroy(draft);
     if (status == KAZEIA_OK) {
         status = keep_section(graph, section, count);
+        kz_graph_set_integer(graph, "tokenizer.tokens", token_count);
         kz_free_aligned(allocator, section);
     }
     // Fewer tokens than rows are common: embeddings are padded to round numbers.
