@@ -199,7 +199,7 @@ static void other_arithmetic_is_refused(void **state) {
         {"\"attention_bias\": false", "\"attention_bias\": true", "'attention_bias' is true"},
         {"\"hidden_act\": \"silu\"", "\"hidden_act\": \"relu\"", "hidden_act is 'relu'"},
         {"\"rope_scaling\": null", "\"rope_scaling\": {\"rope_type\": \"llama3\"}", "no 'factor'"},
-        {"\"rope_scaling\": null", "\"rope_scaling\": {\"type\": \"linear\"}", "'linear'"},
+        {"\"rope_scaling\": null", "\"rope_scaling\": {\"type\": \"linear\"}", "no 'factor'"},
         {"\"rope_scaling\": null", "\"rope_parameters\": {\"rope_type\": \"yarn\"}", "'yarn'"},
         {"\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false", "lm_head.weight"},
         {"\"num_hidden_layers\": 3", "\"num_hidden_layers\": 4", "model.layers.3."},
