@@ -16,9 +16,17 @@
 extern "C" {
 #endif
 
-// How the next token is chosen. In this order: temperature, top-k, top-p, min-p, then a draw; each
-// means what it does in Hugging Face's transformers (logits processors of the same names). Start
-// from kazeia_chat_settings_default: a struct of zeros has a top_p that is out of range.
+// Added to one token's logit. -INFINITY forbids it.
+typedef struct kazeia_logit_bias {
+    int32_t token;
+    float value;
+} kazeia_logit_bias;
+
+// How the next token is chosen. In this order: biases, repetition penalty, frequency and presence
+// penalty, temperature, top-k, top-p, min-p, then a draw; each means what it does in Hugging Face's
+// transformers (logits processors of the same names), the frequency and presence penalty what they
+// do in OpenAI's API. Start from kazeia_chat_settings_default: a struct of zeros has a top_p that
+// is out of range.
 typedef struct kazeia_sampling {
     float temperature; // 0 or more; 0: the most probable token, the rest is then ignored
     uint32_t top_k;    // the k best, and all that equal the last of them; 0: off
@@ -27,6 +35,13 @@ typedef struct kazeia_sampling {
     // The same seed gives the same text on any thread count, on one instruction set. It is set at
     // creation and at reset: turns of one conversation continue one sequence of random numbers.
     uint64_t seed;
+    // Of tokens that the conversation has already, prompt and reply together: a logit below 0 is
+    // multiplied by the first, any other divided by it (over 0; 1: off); then the second is
+    // subtracted as often as the token is there, the third once (0: off).
+    float repetition_penalty, frequency_penalty, presence_penalty;
+    uint32_t penalty_window;         // the newest tokens that count; 0: all
+    const kazeia_logit_bias *biases; // [bias_count], copied
+    size_t bias_count;
 } kazeia_sampling;
 
 // Why a reply ended.
@@ -36,9 +51,11 @@ typedef enum kazeia_stop_reason {
     KAZEIA_STOP_LENGTH,  // max_tokens
     KAZEIA_STOP_CONTEXT, // the context is full
     KAZEIA_STOP_CANCEL,  // kazeia_stage_cancel
+    KAZEIA_STOP_STRING,  // one of the stop strings
 } kazeia_stop_reason;
 
-// Of the last reply, up to where it is written. Rates are 0 until something was measured.
+// Of the last reply, up to where it is written; the last three of the conversation as it is now.
+// Rates are 0 until something was measured.
 typedef struct kazeia_chat_statistics {
     uint32_t prompt_tokens; // of the whole conversation so far, the new turn included
     uint32_t cached_tokens; // of these, not computed again
@@ -47,7 +64,31 @@ typedef struct kazeia_chat_statistics {
     double ttft_ms;              // from finish to the first token
     double decode_tokens_per_s;  // of the tokens after the first
     kazeia_stop_reason stop_reason;
+    uint32_t drafted_tokens;  // that prompt lookup guessed; counted when the reply is over
+    uint32_t accepted_tokens; // of these, the model's own choice
+    uint32_t context_tokens;  // in the cache
+    uint32_t room_tokens;     // left in the context, for the next turn and its reply
+    uint64_t cache_bytes;     // of the cache's rows in use
 } kazeia_chat_statistics;
+
+// Whether a model that can think before it answers shall do so: what its template calls
+// enable_thinking.
+typedef enum kazeia_thinking {
+    KAZEIA_THINKING_DEFAULT, // as the template decides
+    KAZEIA_THINKING_ON,
+    KAZEIA_THINKING_OFF,
+} kazeia_thinking;
+
+// What happens when a conversation becomes as long as the context.
+typedef enum kazeia_overflow {
+    // A turn that does not fit fails before work begins; the conversation is as before it.
+    KAZEIA_OVERFLOW_REFUSE,
+    // As well; but after a reply that leaves less room than reserve_tokens the oldest turns go,
+    // until there is twice as much. The system message stays. What is left is computed again before
+    // next returns DONE, when all of the reply has been given: never between a question and the
+    // first token of its answer.
+    KAZEIA_OVERFLOW_DROP,
+} kazeia_overflow;
 
 typedef struct kazeia_chat_settings {
     // The first message of the conversation, copied. NULL: the program's own default, if it has
@@ -60,15 +101,31 @@ typedef struct kazeia_chat_settings {
     uint32_t max_tokens; // of a reply; 0: as many as fit the context
     kazeia_sampling sampling;
     const kazeia_allocator *allocator; // NULL: the runtime's
+    // Strings that end a reply, [stop_string_count], each of 1 to 1,000 bytes. They are looked for
+    // in the answer, and neither they nor a beginning of one are given.
+    const char *const *stop_strings;
+    size_t stop_string_count;
+    bool ignores_stop_tokens; // the model's own stop tokens are tokens as others
+    // Most tokens, 0 to 15, that are guessed from what was said before and confirmed by the model
+    // in one step. The text is the same with every number; it is written faster where it repeats
+    // something. 0: none.
+    uint32_t prompt_lookup;
+    kazeia_thinking thinking;
+    const char *tools; // a JSON array of what the model may call, as its template wants it; or NULL
+    const char *template_variables; // a JSON object: further variables of the template; or NULL
+    kazeia_overflow overflow;
+    uint32_t reserve_tokens; // below the context's length; 0: a quarter of it
+    uint32_t branch_count;   // conversations that the stage holds, 1 to 32; 0: one
 } kazeia_chat_settings;
 
 // No system message of its own, the template, as many tokens as fit, greedy.
 KAZEIA_API kazeia_chat_settings kazeia_chat_settings_default(void);
 
-// A stage: in: bytes of the user's turn (finish ends it); out: bytes of the reply, whole UTF-8
-// characters, special tokens never among them, not NUL-terminated. After DONE the next turn may be
-// fed: history and cache are kept, and only new tokens are computed. reset forgets the conversation
-// but the system message.
+// A stage: in: bytes of the user's turn (finish ends it); out: bytes of the answer, whole UTF-8
+// characters, not NUL-terminated; special tokens, thoughts and calls of tools are never among them.
+// After DONE the next turn may be fed: history and cache are kept, and only new tokens are
+// computed. reset forgets the conversation but the system message. All conversations of a stage
+// share the rows of one context: what two of them have in common counts once.
 //
 // Creation fails with UNSUPPORTED when the program is no language model or, unless is_raw is set,
 // has no chat template or no tokenizer; BAD_ARGUMENT when a sampling number is out of its range or
@@ -85,6 +142,10 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_create(kazeia_runtime *ru
                                                               kazeia_program *program,
                                                               const kazeia_chat_settings *settings,
                                                               kazeia_stage **out_stage);
+// A prompt of token ids instead of text, for a stage that is_raw: [count], as they are, no BOS put
+// in front; text may not be fed beside them. BUSY while a reply is written.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_feed_ids(kazeia_stage *chat,
+                                                                const int32_t *ids, size_t count);
 // All zeros when `chat` is NULL or another kind of stage.
 KAZEIA_API kazeia_chat_statistics kazeia_chat_statistics_of(const kazeia_stage *chat);
 // Generated ids of the last reply, without the stop token: [*out_count], valid until the next call.
@@ -98,8 +159,53 @@ KAZEIA_API const int32_t *kazeia_chat_tokens_of(const kazeia_stage *chat, size_t
 // cancel, wait until next has returned CANCELLED, then call this.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_end_turn(kazeia_stage *chat,
                                                                 size_t heard_bytes);
-// "none", "stop", "length", "context", "cancel"; "unknown" for another value. A constant string.
+// "none", "stop", "length", "context", "cancel", "stop string"; "unknown" for another value. A
+// constant string.
 KAZEIA_API const char *kazeia_stop_reason_name(kazeia_stop_reason reason);
+
+// The parts of a reply.
+typedef enum kazeia_reply_part {
+    KAZEIA_PART_THINKING, // what the model thought before it answered, without its marks
+    KAZEIA_PART_ANSWER,   // what next has given
+    KAZEIA_PART_CALLS,    // calls of tools: a JSON array of {"name", "arguments"}; whole ones only
+} kazeia_reply_part;
+
+// A part of the last reply, as far as it is written: [*out_bytes], not NUL-terminated, valid until
+// the next call. 0 bytes when there is no such part or no reply, or end_turn has cut it (the answer
+// alone is then kept), or `chat` is NULL or another kind of stage.
+KAZEIA_API const char *kazeia_chat_part_of(const kazeia_stage *chat, kazeia_reply_part part,
+                                           size_t *out_bytes);
+
+// --- A conversation's life ----------------------------------------------------------------------
+// Between turns; BUSY while one is under way.
+
+// Appends a message that is not said but given: an earlier turn, an example, a tool's result.
+// `role` is "system", "user", "assistant" or "tool"; `tool_calls`, a JSON array or NULL, are an
+// assistant's. To have it answered, finish the turn without feeding anything. BAD_ARGUMENT for
+// another role, text that is no UTF-8, calls that are no JSON array, and when there is no room;
+// nothing is then appended.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_append(kazeia_stage *chat, const char *role,
+                                                              const char *text, size_t bytes,
+                                                              const char *tool_calls);
+// Takes back the last `messages` messages: a question and its reply are two. The system message at
+// the beginning stays. BAD_ARGUMENT when there are fewer.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_rewind(kazeia_stage *chat, size_t messages);
+// Branch `branch` becomes a copy of the present conversation, over what it held. The cache is
+// shared, not copied. The present conversation stays the present one. BAD_ARGUMENT for a number
+// that the stage was not created with.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_fork(kazeia_stage *chat, uint32_t branch);
+// Goes on with another branch; the stage begins with branch 0. A turn may fail with BUSY when all
+// branches together have no room left in the cache: reset or rewind one of them.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_select(kazeia_stage *chat, uint32_t branch);
+// Writes the present conversation to a file, atomically: history, cache, random numbers, and the id
+// of its program. The file is about as large as the cache in use. NOT_FOUND or IO for the path.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_save(kazeia_stage *chat, const char *path);
+// Replaces the present conversation by a saved one, which goes on as if it had never been away.
+// Settings are this stage's. NOT_FOUND or IO for the file; BAD_FILE when it is damaged; UNSUPPORTED
+// when it is of another version; BAD_ARGUMENT when it belongs to another program, or to a raw chat
+// where this is none. A failure leaves the conversation as it was.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_restore(kazeia_stage *chat,
+                                                               const char *path);
 
 // --- Measuring ----------------------------------------------------------------------------------
 // These calls belong between turns. Each computes from an empty cache and may allocate; the
@@ -134,6 +240,32 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_bench(kazeia_stage *chat,
                                                              uint32_t decode, uint32_t depth,
                                                              double *out_prefill_tokens_per_s,
                                                              double *out_decode_tokens_per_s);
+
+// --- Templates ----------------------------------------------------------------------------------
+// A program's chat template by itself: a tool's interface, for text alone. Its memory grows with
+// the longest conversation seen.
+
+// Keeps the program alive. One thread at a time.
+typedef struct kazeia_template kazeia_template;
+
+// UNSUPPORTED when the program has no chat template, BAD_FILE when it is damaged.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_template_create(const kazeia_program *program,
+                                                                  const kazeia_allocator *allocator,
+                                                                  kazeia_template **out_template);
+// NULL is fine.
+KAZEIA_API void kazeia_template_destroy(kazeia_template *chat_template);
+// Renders a conversation, JSON text: an array of messages with the members that the model's own
+// template reads ("role", "content", "tool_calls", "reasoning_content" and so on). `options` is a
+// JSON object of the template's other variables, or NULL: "add_generation_prompt",
+// "enable_thinking", "tools", "documents", any other; "strftime_now" is the date that the function
+// of that name formats, as "2026-01-31". *out_text [*out_bytes] has a NUL behind it and is valid
+// until the next call. BAD_ARGUMENT for what is no JSON and for what the template refuses, in its
+// words.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_template_render(kazeia_template *chat_template,
+                                                                  const char *messages,
+                                                                  const char *options,
+                                                                  const char **out_text,
+                                                                  size_t *out_bytes);
 
 #ifdef __cplusplus
 }

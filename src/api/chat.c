@@ -1,7 +1,7 @@
 // chat.c: kazeia_chat: the think stage behind the public interface.
 //   in   a runtime, a program, settings
 //   out  a stage, its statistics, measurements
-#include "kazeia/chat.h"
+#include "api/chat.h"
 
 #include "api/handles.h"
 #include "api/stage.h"
@@ -65,7 +65,27 @@ const kz_stage_table kz_chat_stage_table = {
 
 // Greedy: the same question gets the same answer until somebody asks for more.
 kazeia_chat_settings kazeia_chat_settings_default(void) {
-    return (kazeia_chat_settings){.sampling = {.temperature = 0.0f, .top_p = 1.0f}};
+    return (kazeia_chat_settings){
+        .sampling = {.temperature = 0.0f, .top_p = 1.0f, .repetition_penalty = 1.0f}};
+}
+
+_Static_assert(sizeof(kazeia_logit_bias) == sizeof(kz_bias) &&
+                   offsetof(kazeia_logit_bias, value) == offsetof(kz_bias, value),
+               "an array of the one is an array of the other");
+_Static_assert((int)KAZEIA_PART_THINKING == (int)KZ_PART_REASONING &&
+                   (int)KAZEIA_PART_CALLS == (int)KZ_PART_CALLS,
+               "parts have the same numbers");
+_Static_assert((int)KAZEIA_THINKING_OFF == (int)KZ_THINKING_OFF &&
+                   (int)KAZEIA_OVERFLOW_DROP == (int)KZ_CHAT_OVERFLOW_DROP,
+               "choices have the same numbers");
+
+static kz_penalties penalties_of(const kazeia_sampling *given) {
+    return (kz_penalties){.repetition = given->repetition_penalty,
+                          .frequency = given->frequency_penalty,
+                          .presence = given->presence_penalty,
+                          .window = given->penalty_window,
+                          .biases = (const kz_bias *)given->biases,
+                          .bias_count = given->biases ? given->bias_count : 0};
 }
 
 // Copied field by field: the public struct may grow at its end without the inner one following.
@@ -79,6 +99,17 @@ static kz_chat_settings settings_of(const kazeia_runtime *runtime,
                                            .top_p = given->sampling.top_p,
                                            .min_p = given->sampling.min_p,
                                            .seed = given->sampling.seed},
+                              .penalties = penalties_of(&given->sampling),
+                              .stops = given->stop_strings,
+                              .stop_count = given->stop_strings ? given->stop_string_count : 0,
+                              .ignores_stop_tokens = given->ignores_stop_tokens,
+                              .prompt_lookup = given->prompt_lookup,
+                              .thinking = (kz_thinking)given->thinking,
+                              .tools = given->tools,
+                              .variables = given->template_variables,
+                              .overflow = (kz_chat_overflow)given->overflow,
+                              .reserve_tokens = given->reserve_tokens,
+                              .branches = given->branch_count,
                               .memory_limit = runtime->session_memory_limit};
 }
 
@@ -130,7 +161,12 @@ kazeia_chat_statistics kazeia_chat_statistics_of(const kazeia_stage *chat) {
                                     .prefill_tokens_per_s = statistics.prefill_tokens_per_s,
                                     .ttft_ms = statistics.ttft_ms,
                                     .decode_tokens_per_s = statistics.decode_tokens_per_s,
-                                    .stop_reason = reason_of(statistics.stop)};
+                                    .stop_reason = reason_of(statistics.stop),
+                                    .drafted_tokens = statistics.drafted_tokens,
+                                    .accepted_tokens = statistics.confirmed_tokens,
+                                    .context_tokens = statistics.context_tokens,
+                                    .room_tokens = statistics.room_tokens,
+                                    .cache_bytes = statistics.cache_bytes};
 }
 
 const int32_t *kazeia_chat_tokens_of(const kazeia_stage *chat, size_t *out_count) {
@@ -161,9 +197,74 @@ const char *kazeia_stop_reason_name(kazeia_stop_reason reason) {
         return "context";
     case KAZEIA_STOP_CANCEL:
         return "cancel";
+    case KAZEIA_STOP_STRING:
+        return "stop string";
     }
     // Only a number that is no member of the enum comes here.
     return "unknown";
+}
+
+bool kz_chat_stage_is_reply_given(const kazeia_stage *chat) {
+    return kz_chat_is_reply_given(chat_of(chat));
+}
+
+const char *kazeia_chat_part_of(const kazeia_stage *chat, kazeia_reply_part part,
+                                size_t *out_bytes) {
+    *out_bytes = 0;
+    if (kz_stage_require(chat, &kz_chat_stage_table) != KAZEIA_OK ||
+        (unsigned)part >= (unsigned)KZ_PART_COUNT) {
+        return NULL;
+    }
+    return kz_chat_reply_part(chat_of(chat), (kz_message_part)part, out_bytes);
+}
+
+kazeia_status kazeia_chat_feed_ids(kazeia_stage *chat, const int32_t *ids, size_t count) {
+    KZ_TRY(kz_stage_require(chat, &kz_chat_stage_table));
+    if (count == 0) {
+        return KAZEIA_OK;
+    }
+    KZ_TRY(kz_require(ids, "feed ids: ids"));
+    return kz_chat_feed_ids(chat_of(chat), ids, count);
+}
+
+// --- A conversation's life ----------------------------------------------------------------------
+
+kazeia_status kazeia_chat_append(kazeia_stage *chat, const char *role, const char *text,
+                                 size_t bytes, const char *tool_calls) {
+    KZ_TRY(kz_stage_require(chat, &kz_chat_stage_table));
+    KZ_TRY(kz_require(role, "append: role"));
+    // No bytes may come with a NULL pointer.
+    if (bytes) {
+        KZ_TRY(kz_require(text, "append: text"));
+    }
+    return kz_chat_append(chat_of(chat), role, bytes ? text : "", bytes, tool_calls);
+}
+
+kazeia_status kazeia_chat_rewind(kazeia_stage *chat, size_t messages) {
+    KZ_TRY(kz_stage_require(chat, &kz_chat_stage_table));
+    return kz_chat_rewind(chat_of(chat), messages);
+}
+
+kazeia_status kazeia_chat_fork(kazeia_stage *chat, uint32_t branch) {
+    KZ_TRY(kz_stage_require(chat, &kz_chat_stage_table));
+    return kz_chat_fork(chat_of(chat), branch);
+}
+
+kazeia_status kazeia_chat_select(kazeia_stage *chat, uint32_t branch) {
+    KZ_TRY(kz_stage_require(chat, &kz_chat_stage_table));
+    return kz_chat_select(chat_of(chat), branch);
+}
+
+kazeia_status kazeia_chat_save(kazeia_stage *chat, const char *path) {
+    KZ_TRY(kz_stage_require(chat, &kz_chat_stage_table));
+    KZ_TRY(kz_require(path, "save: path"));
+    return kz_chat_save(chat_of(chat), path);
+}
+
+kazeia_status kazeia_chat_restore(kazeia_stage *chat, const char *path) {
+    KZ_TRY(kz_stage_require(chat, &kz_chat_stage_table));
+    KZ_TRY(kz_require(path, "restore: path"));
+    return kz_chat_restore(chat_of(chat), path);
 }
 
 // --- Measuring ----------------------------------------------------------------------------------

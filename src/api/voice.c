@@ -3,13 +3,20 @@
 //   out  turns
 #include "kazeia/voice.h"
 
+#include <stdatomic.h>
+
+#include "api/chat.h"
 #include "api/commands.h"
 #include "api/handles.h"
 #include "api/speak.h"
 #include "api/stage.h"
 #include "pipeline/voice_loop.h"
 
+// Whether the chat makes room after a turn, and a cancellation is on its way to it.
+enum { VOICE_RESTS, VOICE_SETTLES, VOICE_IS_STOPPED };
+
 struct kazeia_voice {
+    atomic_int settling;
     kazeia_allocator allocator;
     kazeia_commands *commands;
     kz_voice_loop loop;
@@ -41,8 +48,11 @@ static kazeia_status feed_text(void *self, const char *text, size_t bytes, size_
     return kazeia_stage_feed(self, text, bytes, out_taken);
 }
 
+// The last sentence must not wait until the chat has made room for the next turn: the turn's end
+// sees to that.
 static kazeia_status next_text(void *self, char *out, size_t capacity, size_t *out_bytes) {
-    return kazeia_stage_next(self, out, capacity, out_bytes);
+    KZ_TRY(kazeia_stage_next(self, out, capacity, out_bytes));
+    return *out_bytes == 0 && kz_chat_stage_is_reply_given(self) ? KAZEIA_DONE : KAZEIA_OK;
 }
 
 static kazeia_status next_samples(void *self, float *out, size_t capacity, size_t *out_count) {
@@ -129,7 +139,13 @@ void kazeia_voice_destroy(kazeia_voice *voice) {
 }
 
 void kazeia_voice_cancel(kazeia_voice *voice) {
-    if (voice) {
+    if (!voice) {
+        return;
+    }
+    int settling = VOICE_SETTLES;
+    if (atomic_compare_exchange_strong(&voice->settling, &settling, VOICE_IS_STOPPED)) {
+        kazeia_stage_cancel(voice->loop.think.self);
+    } else {
         kz_voice_loop_cancel(&voice->loop);
     }
 }
@@ -153,6 +169,33 @@ static kazeia_turn present(kazeia_voice *voice) {
     return turn;
 }
 
+// False when a cancellation came before.
+static bool rest(kazeia_voice *voice) {
+    int settling = VOICE_SETTLES;
+    return atomic_compare_exchange_strong(&voice->settling, &settling, VOICE_RESTS);
+}
+
+// The person hears the end of the reply meanwhile. A cancellation that came is waited for, since
+// its thread is about to stop the chat; what is not computed now is computed with the next turn.
+static kazeia_status settle(kazeia_voice *voice) {
+    kazeia_stage *chat = voice->loop.think.self;
+    kazeia_status status = KAZEIA_DONE;
+    if (!kz_chat_stage_is_reply_given(chat)) {
+        return KAZEIA_OK;
+    }
+    atomic_store(&voice->settling, VOICE_SETTLES);
+    do {
+        char none[4];
+        size_t count = 0;
+        status = kazeia_stage_next(chat, none, sizeof none, &count);
+    } while (status == KAZEIA_OK || (status == KAZEIA_DONE && !rest(voice)));
+    atomic_store(&voice->settling, VOICE_RESTS);
+    if (status == KAZEIA_CANCELLED) {
+        return kazeia_chat_end_turn(chat, SIZE_MAX);
+    }
+    return status == KAZEIA_DONE ? KAZEIA_OK : status;
+}
+
 // A turn that fails or is cancelled leaves *out_turn alone; the conversation goes on with the next
 // one.
 kazeia_status kazeia_voice_turn(kazeia_voice *voice, const float *samples, size_t count,
@@ -164,6 +207,7 @@ kazeia_status kazeia_voice_turn(kazeia_voice *voice, const float *samples, size_
         KZ_TRY(kz_require(samples, "voice: samples"));
     }
     KZ_TRY(kz_voice_loop_turn(&voice->loop, samples, count, sink, context));
+    KZ_TRY(settle(voice));
     *out_turn = present(voice);
     return KAZEIA_OK;
 }

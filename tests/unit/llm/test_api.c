@@ -195,6 +195,53 @@ static void a_stage_answers(void **state) {
     kazeia_stage_destroy(chat);
 }
 
+static void drain(kazeia_stage *chat) {
+    char reply[64];
+    size_t bytes = 0;
+    kazeia_status status = KAZEIA_OK;
+    while (status == KAZEIA_OK) {
+        status = kazeia_stage_next(chat, reply, sizeof reply, &bytes);
+    }
+    assert_int_equal(status, KAZEIA_DONE);
+}
+
+static void a_conversation_has_a_life(void **state) {
+    (void)state;
+    kazeia_stage *chat = open_chat();
+    char saved[64], answer[256];
+    size_t bytes = 0;
+    snprintf(saved, sizeof saved, "%s/kazeia_life_%d", P_tmpdir, (int)getpid());
+    assert_int_equal(kazeia_chat_append(chat, "user", "Salut", 5, NULL), KAZEIA_OK);
+    assert_int_equal(kazeia_stage_finish(chat), KAZEIA_OK);
+    assert_int_equal(kazeia_chat_save(chat, saved), KAZEIA_BUSY);
+    drain(chat);
+    const char *part = kazeia_chat_part_of(chat, KAZEIA_PART_ANSWER, &bytes);
+    assert_true(part && bytes > 0 && bytes < sizeof answer);
+    memcpy(answer, part, bytes);
+    const size_t answer_bytes = bytes;
+    assert_null(kazeia_chat_part_of(chat, KAZEIA_PART_THINKING, &bytes));
+    assert_int_equal(bytes, 0);
+    assert_null(kazeia_chat_part_of(chat, (kazeia_reply_part)3, &bytes));
+    const kazeia_chat_statistics statistics = kazeia_chat_statistics_of(chat);
+    assert_int_equal(statistics.context_tokens + statistics.room_tokens, TINY_CONTEXT);
+    // Keys and values of two layers: 2 heads of 16.
+    assert_true(statistics.cache_bytes >= statistics.context_tokens * 2u * 2u * 2u * 16u);
+    assert_int_equal(kazeia_chat_save(chat, saved), KAZEIA_OK);
+    assert_int_equal(kazeia_chat_rewind(chat, 2), KAZEIA_OK);
+    assert_null(kazeia_chat_part_of(chat, KAZEIA_PART_ANSWER, &bytes));
+    assert_int_equal(kazeia_chat_restore(chat, saved), KAZEIA_OK);
+    part = kazeia_chat_part_of(chat, KAZEIA_PART_ANSWER, &bytes);
+    assert_int_equal(bytes, answer_bytes);
+    assert_memory_equal(part, answer, bytes);
+    assert_int_equal(kazeia_chat_fork(chat, 1), KAZEIA_BAD_ARGUMENT);
+    assert_int_equal(kazeia_chat_select(chat, 0), KAZEIA_OK);
+    const int32_t id = 1;
+    assert_int_equal(kazeia_chat_feed_ids(chat, &id, 1), KAZEIA_BAD_ARGUMENT); // is not raw
+    assert_int_equal(kazeia_chat_save(NULL, saved), KAZEIA_BAD_ARGUMENT);
+    kazeia_stage_destroy(chat);
+    remove(saved);
+}
+
 // --- Measuring ----------------------------------------------------------------------------------
 
 typedef struct row_check {
@@ -339,6 +386,7 @@ int main(void) {
         cmocka_unit_test(a_session_over_the_limit_is_refused),
         cmocka_unit_test(text_and_tokens_are_inverse),
         cmocka_unit_test(a_stage_answers),
+        cmocka_unit_test(a_conversation_has_a_life),
         cmocka_unit_test(logits_are_the_references),
         cmocka_unit_test(perplexity_is_the_references),
         cmocka_unit_test(speed_is_measured_within_the_context),
