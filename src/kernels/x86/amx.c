@@ -1,11 +1,13 @@
-// amx.c: bulk products of KZ_A8 activations with Q8_0, Q4_0 and Q4_1 panels on AMX-INT8.
+// amx.c: bulk products of KZ_A8 activations with quantised panels on AMX-INT8.
 //
 // in: kz_matmul, panels, tokens. out: the rows' outputs, equal to the last bit to those of
 // matmul_a8_tile.h: the tiles only do the exact integer part, 16 tokens x 16 rows x 32 k at a time,
-// and the scaling is the same two operations. Tokens that do not fill a tile run the AVX512-VNNI
-// kernel for that reason. A block's product is stored and scaled while the next one is multiplied:
-// scaling, not multiplying, is what bounds the speed. Tiles are configured at the start of a call
-// and released at its end, so no thread keeps them between calls.
+// and the scaling is the same operations. Tokens that do not fill a tile run the AVX512-VNNI kernel
+// for that reason. A block's product is stored and scaled while the next one is multiplied:
+// scaling, not multiplying, is what bounds the speed. Q6_K has two scales in a block: its integers
+// are multiplied by them as they are unpacked, and since that takes 13 bits, a tile does the upper
+// and another the lower byte. Tiles are configured at the start of a call and released at its end,
+// so no thread keeps them between calls.
 #define KZ_ISA amx
 #include <string.h>
 
@@ -13,7 +15,7 @@
 
 #include "kernels/x86/math_tile.h"
 
-#include "kernels/rows.h"
+#include "kernels/x86/matmul_a8_types.h"
 #include "kernels/x86/matmul_tile.h"
 
 #define AMX_TOKENS 16
@@ -35,10 +37,10 @@ typedef struct tile_config {
 } tile_config;
 
 // Tiles 0 and 3: sums; 1 and 4: 16 tokens x 32 activations; 2 and 5: 8 groups of 16 rows x 4
-// weights.
+// weights; 6 and 7: sums of Q6_K's lower bytes.
 static void configure_tiles(void) {
-    static const uint8_t rows[] = {16, 16, 8, 16, 16, 8};
-    static const uint8_t row_bytes[] = {64, 32, 64, 64, 32, 64};
+    static const uint8_t rows[] = {16, 16, 8, 16, 16, 8, 16, 16};
+    static const uint8_t row_bytes[] = {64, 32, 64, 64, 32, 64, 64, 64};
     tile_config config;
     memset(&config, 0, sizeof config);
     config.palette = 1;
@@ -50,47 +52,94 @@ static void configure_tiles(void) {
     _tile_loadconfig(&config);
 }
 
+// A type with halves has two bytes a weight, and half as many blocks in a chunk for that.
+SIMD_INLINE size_t chunk_blocks(kz_type type) {
+    return a8_has_halves(type) ? CHUNK_BLOCKS / 2 : CHUNK_BLOCKS;
+}
+
+// A panel's chunk as the tiles take it. Values lie as in a Q8_0 record, whose own are not copied.
+typedef struct amx_weights {
+    int8_t unpacked[CHUNK_BLOCKS * BLOCK_BYTES];
+    float scales[CHUNK_BLOCKS][KZ_PANEL_ROWS];
+    float minima[CHUNK_BLOCKS][KZ_PANEL_ROWS]; // negative ones of types that subtract them
+    const int8_t *values;
+    size_t record_bytes; // from the values of two blocks to those of the next two
+} amx_weights;
+
 // What all panels of a group need of a chunk.
 typedef struct amx_chunk {
-    int8_t values[GROUP_PANELS][CHUNK_BLOCKS * BLOCK_BYTES]; // unpacked nibbles (4-bit types only)
+    amx_weights weights[GROUP_PANELS];
     float sums[GROUP_PANELS][GROUP_TOKENS][KZ_PANEL_ROWS];
-    int32_t products[2][AMX_TOKENS][KZ_PANEL_ROWS];
+    int32_t products[2][2][AMX_TOKENS][KZ_PANEL_ROWS]; // [odd block][lower bytes]
     float scales[CHUNK_BLOCKS][AMX_TOKENS];
-    float offsets[CHUNK_BLOCKS][AMX_TOKENS]; // scale * sum of the block (Q4_1)
+    float offsets[CHUNK_BLOCKS][AMX_TOKENS]; // scale * sum of the block
 } amx_chunk;
 
-// Where the chunk's blocks of one panel are: values `stride` apart by record of two blocks.
-typedef struct amx_panel {
-    const uint8_t *records; // first record of the chunk
-    size_t record_bytes;
-    const int8_t *values;
-    size_t value_stride;
-} amx_panel;
+// Bytes from a block's values to their lower bytes.
+#define LOWER_BYTES (CHUNK_BLOCKS / 2 * BLOCK_BYTES)
 
-// Nibbles to signed bytes in the order of a Q8_0 record; Q4_0's become q - 8.
-SIMD_INLINE void unpack_record(kz_type type, const uint8_t *nibbles, int8_t *out_values) {
-    const vint offset = _mm512_set1_epi8(type == KZ_Q4_0 ? 8 : 0);
+// Signed bytes times the rows' factors, 16 bits each: the upper bytes to out[0..63], the lower ones
+// to out[LOWER_BYTES].
+SIMD_INLINE void store_scaled(vint bytes, vint factors, int8_t *out) {
+    const __mmask64 odd_bytes = 0xaaaaaaaaaaaaaaaa;
+    const vint even = _mm512_srai_epi16(_mm512_slli_epi16(bytes, 8), 8);
+    const vint odd = _mm512_srai_epi16(bytes, 8);
+    const vint a = _mm512_mullo_epi16(even, factors);
+    const vint b = _mm512_mullo_epi16(odd, factors);
+    i_store(out, _mm512_mask_blend_epi8(odd_bytes, _mm512_srli_epi16(a, 8), b));
+    i_store(out + LOWER_BYTES, _mm512_mask_blend_epi8(odd_bytes, a, _mm512_slli_epi16(b, 8)));
+}
+
+// Each row's factor in both 16-bit halves of its 32 bits.
+SIMD_INLINE vint row_factors(const int8_t *factors) {
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)factors);
+    const vint words = _mm512_cvtepi8_epi32(bytes);
+    return _mm512_mask_blend_epi16(0xaaaaaaaa, words, _mm512_slli_epi32(words, 16));
+}
+
+// Block `b` of a record to signed bytes. `b % 2` is a constant.
+SIMD_INLINE void unpack_block(kz_type type, const uint8_t *record, size_t b, int8_t *out) {
+    const uint8_t *part = record + a8_scale_bytes(type) + b / 2 * a8_part_bytes(type);
+    const vint offset = _mm512_set1_epi8((char)a8_offset(type));
+    SIMD_UNROLL
     for (size_t group = 0; group < 8; group++) {
-        const vint both = i_load(nibbles + 64 * group);
-        _mm512_store_si512(out_values + 128 * group, _mm512_sub_epi8(i_low_nibbles(both), offset));
-        _mm512_store_si512(out_values + 128 * group + 64,
-                           _mm512_sub_epi8(i_high_nibbles(both), offset));
+        const vint q = _mm512_sub_epi8(a8_weights(type, part, b % 2 * 8 + group), offset);
+        if (a8_has_halves(type)) {
+            const int8_t *factors = (const int8_t *)record + 64 + (2 * b + group / 4) * 16;
+            store_scaled(q, row_factors(factors), out + 64 * group);
+        } else {
+            i_store(out + 64 * group, q);
+        }
     }
 }
 
-SIMD_INLINE amx_panel open_panel(kz_type type, const uint8_t *records, size_t blocks,
-                                 int8_t *unpacked) {
-    // A Q8_0 record's groups are a B tile as they lie (format/layout.h): nothing is unpacked.
-    if (type == KZ_Q8_0) {
-        return (amx_panel){records, KZ_RECORD_Q8_0, (const int8_t *)records + 64, KZ_RECORD_Q8_0};
+SIMD_INLINE void unpack_scales(kz_type type, const uint8_t *record, const a8_sixes *sixes, size_t b,
+                               float *out_scales, float *out_minima) {
+    v_store(out_scales, a8_scale(type, record, sixes, b));
+    if (a8_has_minimum(type)) {
+        const vfloat minimum = a8_minimum(type, record, sixes, b);
+        v_store(out_minima, a8_is_k(type) ? v_sub(v_zero(), minimum) : minimum);
     }
-    const size_t record_bytes = type == KZ_Q4_0 ? KZ_RECORD_Q4_0 : KZ_RECORD_Q4_1;
-    const size_t scale_bytes = type == KZ_Q4_0 ? 64 : 128;
-    for (size_t i = 0; i < blocks / 2; i++) {
-        unpack_record(type, records + i * record_bytes + scale_bytes,
-                      unpacked + i * 2 * BLOCK_BYTES);
+}
+
+// `records` is the chunk's first record, `blocks` a multiple of a record's.
+SIMD_INLINE void open_weights(kz_type type, const uint8_t *records, size_t blocks,
+                              amx_weights *out) {
+    for (size_t block = 0; block < blocks; block += a8_record_blocks(type)) {
+        const uint8_t *record = records + block / a8_record_blocks(type) * a8_record_bytes(type);
+        a8_sixes sixes;
+        a8_open_record(type, record, &sixes);
+        for (size_t b = 0; b < a8_record_blocks(type); b++) {
+            unpack_scales(type, record, &sixes, b, out->scales[block + b], out->minima[block + b]);
+        }
+        for (size_t b = 0; type != KZ_Q8_0 && b < a8_record_blocks(type); b += 2) {
+            int8_t *to = out->unpacked + (block + b) * BLOCK_BYTES;
+            unpack_block(type, record, b, to);
+            unpack_block(type, record, b + 1, to + BLOCK_BYTES);
+        }
     }
-    return (amx_panel){records, record_bytes, unpacked, 2 * BLOCK_BYTES};
+    out->values = type == KZ_Q8_0 ? (const int8_t *)records + 64 : out->unpacked;
+    out->record_bytes = type == KZ_Q8_0 ? KZ_RECORD_Q8_0 : 2 * BLOCK_BYTES;
 }
 
 // The chunk's activation scales of 16 tokens, [block][token].
@@ -104,7 +153,7 @@ SIMD_INLINE void gather_scales(kz_type type, const kz_matmul *matmul, size_t tok
         const kz_a8_row row = kz_a8_row_of(bytes, matmul->columns);
         // Lanes beyond the chunk are zeros, and no block ever asks for them.
         scales[t] = v_load_some(row.scale + block, blocks);
-        if (type == KZ_Q4_1) {
+        if (a8_has_minimum(type)) {
             const vint sum = _mm512_maskz_loadu_epi32(lanes_below(blocks), row.sum + block);
             sums[t] = v_mul(scales[t], v_from_ints(sum));
         }
@@ -114,7 +163,7 @@ SIMD_INLINE void gather_scales(kz_type type, const kz_matmul *matmul, size_t tok
     for (size_t b = 0; b < CHUNK_BLOCKS; b++) {
         v_store(out_chunk->scales[b], scales[b]);
     }
-    if (type == KZ_Q4_1) {
+    if (a8_has_minimum(type)) {
         v_transpose(sums);
         SIMD_UNROLL
         for (size_t b = 0; b < CHUNK_BLOCKS; b++) {
@@ -124,58 +173,68 @@ SIMD_INLINE void gather_scales(kz_type type, const kz_matmul *matmul, size_t tok
 }
 
 // Multiplies block `block` of the chunk into products[odd]; tile numbers are part of the
-// instruction.
-// Two sets of tiles take turns, so that storing one product does not hold up the next one.
-#define MULTIPLY_BLOCK(sums, x_tile, weights, block, odd)                                       \
-    do {                                                                                        \
-        TILE_FENCE();                                                                           \
-        _tile_zero(sums);                                                                       \
-        _tile_loadd(x_tile, q + (block)*KZ_BLOCK, x_stride);                                    \
-        _tile_loadd(weights,                                                                    \
-                    panel->values + (block) / 2 * panel->value_stride + (odd)*BLOCK_BYTES, 64); \
-        _tile_dpbssd(sums, x_tile, weights);                                                    \
-        _tile_stored(sums, chunk->products[odd], 64);                                           \
-        TILE_FENCE();                                                                           \
+// instruction. Two sets of tiles take turns, so that storing one product does not hold up the next
+// one.
+#define MULTIPLY_BLOCK(sums, x_tile, w_tile, lower_sums, block, odd)                   \
+    do {                                                                               \
+        const int8_t *from =                                                           \
+            weights->values + (block) / 2 * weights->record_bytes + (odd)*BLOCK_BYTES; \
+        TILE_FENCE();                                                                  \
+        _tile_zero(sums);                                                              \
+        _tile_loadd(x_tile, q + (block)*KZ_BLOCK, x_stride);                           \
+        _tile_loadd(w_tile, from, 64);                                                 \
+        _tile_dpbssd(sums, x_tile, w_tile);                                            \
+        _tile_stored(sums, chunk->products[odd][0], 64);                               \
+        if (a8_has_halves(type)) {                                                     \
+            _tile_zero(lower_sums);                                                    \
+            _tile_loadd(w_tile, from + LOWER_BYTES, 64);                               \
+            _tile_dpbsud(lower_sums, x_tile, w_tile);                                  \
+            _tile_stored(lower_sums, chunk->products[odd][1], 64);                     \
+        }                                                                              \
+        TILE_FENCE();                                                                  \
     } while (0)
 
 // sums[t] += the block's scaled products.
-SIMD_INLINE void scale_block(kz_type type, const amx_panel *panel, const amx_chunk *chunk,
+SIMD_INLINE void scale_block(kz_type type, const amx_weights *weights, const amx_chunk *chunk,
                              size_t block, vfloat sums[16]) {
+    const vfloat d = v_load(weights->scales[block]);
     const size_t odd = block % 2;
-    const uint8_t *record = panel->records + block / 2 * panel->record_bytes;
-    const uint16_t *halves = (const uint16_t *)(const void *)record;
-    const vfloat d = v_load_f16(halves + odd * KZ_PANEL_ROWS);
     SIMD_UNROLL
     for (size_t t = 0; t < AMX_TOKENS; t++) {
-        const vfloat product = v_from_ints(i_load(chunk->products[odd][t]));
+        vfloat product = v_from_ints(i_load(chunk->products[odd][0][t]));
+        if (a8_has_halves(type)) { // exact: the whole is below 2^24 (ref/matmul_a8.c)
+            const vfloat lower = v_from_ints(i_load(chunk->products[odd][1][t]));
+            product = v_fma(product, v_set(256.0f), lower);
+        }
         sums[t] = v_fma(product, v_mul(d, v_set(chunk->scales[block][t])), sums[t]);
     }
-    if (type == KZ_Q4_1) {
-        const vfloat m = v_load_f16(halves + (2 + odd) * KZ_PANEL_ROWS);
+    if (a8_has_minimum(type)) {
+        const vfloat minimum = v_load(weights->minima[block]);
         SIMD_UNROLL
         for (size_t t = 0; t < AMX_TOKENS; t++) {
-            sums[t] = v_fma(m, v_set(chunk->offsets[block][t]), sums[t]);
+            sums[t] = v_fma(minimum, v_set(chunk->offsets[block][t]), sums[t]);
         }
     }
 }
 
 // One chunk of one panel for 16 tokens; `q` is the first token's activations of the chunk. `blocks`
 // is even.
-SIMD_INLINE void amx_tile(kz_type type, const amx_panel *panel, const int8_t *q, size_t x_stride,
-                          size_t blocks, amx_chunk *chunk, float (*held)[KZ_PANEL_ROWS]) {
+SIMD_INLINE void amx_tile(kz_type type, const amx_weights *weights, const int8_t *q,
+                          size_t x_stride, size_t blocks, amx_chunk *chunk,
+                          float (*held)[KZ_PANEL_ROWS]) {
     vfloat sums[16];
     SIMD_UNROLL
     for (size_t t = 0; t < AMX_TOKENS; t++) {
         sums[t] = v_load(held[t]);
     }
-    MULTIPLY_BLOCK(0, 1, 2, 0, 0);
+    MULTIPLY_BLOCK(0, 1, 2, 6, 0, 0);
     for (size_t block = 0; block < blocks; block += 2) {
-        MULTIPLY_BLOCK(3, 4, 5, block + 1, 1);
-        scale_block(type, panel, chunk, block, sums);
+        MULTIPLY_BLOCK(3, 4, 5, 7, block + 1, 1);
+        scale_block(type, weights, chunk, block, sums);
         if (block + 2 < blocks) {
-            MULTIPLY_BLOCK(0, 1, 2, block + 2, 0);
+            MULTIPLY_BLOCK(0, 1, 2, 6, block + 2, 0);
         }
-        scale_block(type, panel, chunk, block + 1, sums);
+        scale_block(type, weights, chunk, block + 1, sums);
     }
     SIMD_UNROLL
     for (size_t t = 0; t < AMX_TOKENS; t++) {
@@ -187,21 +246,20 @@ SIMD_INLINE void amx_tile(kz_type type, const amx_panel *panel, const int8_t *q,
 SIMD_INLINE void amx_group_chunk(kz_type type, const kz_matmul *matmul, size_t panel, size_t panels,
                                  size_t token, size_t tokens, size_t block, size_t blocks,
                                  amx_chunk *chunk) {
-    const size_t record_bytes = type == KZ_Q8_0   ? KZ_RECORD_Q8_0
-                                : type == KZ_Q4_0 ? KZ_RECORD_Q4_0
-                                                  : KZ_RECORD_Q4_1;
-    const size_t panel_bytes = kz_a8_padded(matmul->columns) / KZ_RECORD_COLUMNS * record_bytes;
-    amx_panel opened[GROUP_PANELS];
+    const size_t record_bytes = a8_record_bytes(type);
+    const size_t panel_bytes =
+        kz_a8_padded(matmul->columns) / KZ_BLOCK / a8_record_blocks(type) * record_bytes;
     for (size_t p = 0; p < panels; p++) {
         const uint8_t *records = (const uint8_t *)matmul->weights + (panel + p) * panel_bytes;
-        opened[p] = open_panel(type, records + block / 2 * record_bytes, blocks, chunk->values[p]);
+        open_weights(type, records + block / a8_record_blocks(type) * record_bytes, blocks,
+                     &chunk->weights[p]);
     }
     for (size_t t = 0; t < tokens; t += AMX_TOKENS) {
         const int8_t *q = (const int8_t *)matmul->x + (token + t) * matmul->x_stride;
         gather_scales(type, matmul, token + t, block, blocks, chunk);
         for (size_t p = 0; p < panels; p++) {
-            amx_tile(type, &opened[p], q + block * KZ_BLOCK, matmul->x_stride, blocks, chunk,
-                     &chunk->sums[p][t]);
+            amx_tile(type, &chunk->weights[p], q + block * KZ_BLOCK, matmul->x_stride, blocks,
+                     chunk, &chunk->sums[p][t]);
         }
     }
 }
@@ -210,10 +268,10 @@ SIMD_INLINE void amx_group(kz_type type, const kz_matmul *matmul, size_t panel, 
                            size_t token, size_t tokens, amx_chunk *chunk) {
     const size_t all = kz_a8_padded(matmul->columns) / KZ_BLOCK;
     memset(chunk->sums, 0, sizeof chunk->sums);
-    for (size_t block = 0; block < all; block += CHUNK_BLOCKS) {
+    for (size_t block = 0; block < all; block += chunk_blocks(type)) {
         const size_t left = all - block;
         amx_group_chunk(type, matmul, panel, panels, token, tokens, block,
-                        left < CHUNK_BLOCKS ? left : CHUNK_BLOCKS, chunk);
+                        left < chunk_blocks(type) ? left : chunk_blocks(type), chunk);
     }
     for (size_t t = 0; t < tokens; t++) {
         for (size_t p = 0; p < panels; p++) {
@@ -224,7 +282,7 @@ SIMD_INLINE void amx_group(kz_type type, const kz_matmul *matmul, size_t panel, 
 
 SIMD_INLINE void amx_matmul(kz_type type, kz_matmul_kernel rest, const kz_matmul *matmul,
                             size_t panel, size_t panel_end, size_t token, size_t token_end) {
-    // Some 68 KB of stack: products are given no scratch, and a tile reaches vector registers
+    // Some 80 KB of stack: products are given no scratch, and a tile reaches vector registers
     // through memory only.
     _Alignas(64) amx_chunk chunk;
     const size_t whole_end = token + (token_end - token) / AMX_TOKENS * AMX_TOKENS;
@@ -240,6 +298,7 @@ SIMD_INLINE void amx_matmul(kz_type type, kz_matmul_kernel rest, const kz_matmul
     }
     if (whole_end > token) {
         _tile_release();
+        _mm256_zeroupper();
     }
     if (whole_end < token_end) {
         // Fewer than 16 tokens: a tile would multiply mostly padding.
@@ -247,17 +306,19 @@ SIMD_INLINE void amx_matmul(kz_type type, kz_matmul_kernel rest, const kz_matmul
     }
 }
 
-void kz_matmul_bulk_a8_q8_0__amx(const kz_matmul *matmul, size_t panel, size_t panel_end,
-                                 size_t token, size_t token_end) {
-    amx_matmul(KZ_Q8_0, kz_matmul_a8_q8_0__avx512vnni, matmul, panel, panel_end, token, token_end);
-}
+#define AMX_KERNEL(name, type)                                                                    \
+    void kz_matmul_bulk_a8_##name##__amx(const kz_matmul *matmul, size_t panel, size_t panel_end, \
+                                         size_t token, size_t token_end) {                        \
+        amx_matmul(type, kz_matmul_a8_##name##__avx512vnni, matmul, panel, panel_end, token,      \
+                   token_end);                                                                    \
+    }
 
-void kz_matmul_bulk_a8_q4_0__amx(const kz_matmul *matmul, size_t panel, size_t panel_end,
-                                 size_t token, size_t token_end) {
-    amx_matmul(KZ_Q4_0, kz_matmul_a8_q4_0__avx512vnni, matmul, panel, panel_end, token, token_end);
-}
-
-void kz_matmul_bulk_a8_q4_1__amx(const kz_matmul *matmul, size_t panel, size_t panel_end,
-                                 size_t token, size_t token_end) {
-    amx_matmul(KZ_Q4_1, kz_matmul_a8_q4_1__avx512vnni, matmul, panel, panel_end, token, token_end);
-}
+AMX_KERNEL(q8_0, KZ_Q8_0)
+AMX_KERNEL(q4_0, KZ_Q4_0)
+AMX_KERNEL(q4_1, KZ_Q4_1)
+AMX_KERNEL(q5_0, KZ_Q5_0)
+AMX_KERNEL(q5_1, KZ_Q5_1)
+AMX_KERNEL(iq4_nl, KZ_IQ4_NL)
+AMX_KERNEL(q4_k, KZ_Q4_K)
+AMX_KERNEL(q5_k, KZ_Q5_K)
+AMX_KERNEL(q6_k, KZ_Q6_K)
