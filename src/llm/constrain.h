@@ -47,8 +47,8 @@ bool kz_constrain_is_complete(const kz_constrain *constrain);
 // OK; or, after a mask was empty, the failure with its sentence set again: to be asked when the
 // loop fails, whose own sentence knows no grammar.
 KAZEIA_MUST_CHECK kazeia_status kz_constrain_check(const kz_constrain *constrain);
-// Takes `count` bytes of text as if they were tokens. False when the grammar does not allow them;
-// the constraint then stays at their beginning.
+// Takes `count` bytes of text as if they were tokens. False when the grammar does not allow them,
+// or after a failure: only a reset helps then.
 bool kz_constrain_feed(kz_constrain *constrain, const char *bytes, size_t count);
 
 #endif

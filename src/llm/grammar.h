@@ -5,8 +5,9 @@
 //      edges where a rule names another one
 //
 // Both texts are hostile input: size, rules, nesting and states are bounded, and what is over a
-// bound, wrong or not handled is refused with line and column (GBNF) or with the place in the schema
-// as a JSON pointer. No text makes compilation hang: the work is bounded by the limits below.
+// bound, wrong or not handled is refused with line and column (GBNF) or with the place in the
+// schema as a JSON pointer. No text makes compilation hang: the work is bounded by the limits
+// below.
 //
 // A grammar is never changed after it is made and may be shared by threads.
 #ifndef KZ_LLM_GRAMMAR_H
@@ -14,12 +15,12 @@
 
 #include "base/alloc.h"
 
-#define KZ_GRAMMAR_TEXT_LIMIT ((size_t)1 << 20)  // bytes of a text
-#define KZ_GRAMMAR_RULE_LIMIT 8192u              // rules, a schema's hidden ones included
-#define KZ_GRAMMAR_NODE_LIMIT (1u << 18)         // pieces of all rules' bodies
-#define KZ_GRAMMAR_NESTING_LIMIT 100u            // brackets within brackets
-#define KZ_GRAMMAR_REPEAT_LIMIT 100000u          // m and n of {m,n}
-#define KZ_GRAMMAR_STATE_LIMIT (1u << 17)        // states of all automatons, before and after
+#define KZ_GRAMMAR_TEXT_LIMIT ((size_t)1 << 20) // bytes of a text
+#define KZ_GRAMMAR_RULE_LIMIT 8192u             // rules, a schema's hidden ones included
+#define KZ_GRAMMAR_NODE_LIMIT (1u << 18)        // pieces of all rules' bodies
+#define KZ_GRAMMAR_NESTING_LIMIT 100u           // brackets within brackets
+#define KZ_GRAMMAR_REPEAT_LIMIT 100000u         // m and n of {m,n}
+#define KZ_GRAMMAR_STATE_LIMIT (1u << 17)       // states of all automatons, before and after
 #define KZ_GRAMMAR_EDGE_LIMIT (1u << 20)
 
 typedef struct kz_grammar kz_grammar;
