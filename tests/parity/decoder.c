@@ -9,22 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kazeia/chat.h"
-#include "parity.h"
-
 #define EXACT 1e-4 // of a row's largest logit: what two float32 engines may differ by
 
 static const char *const modes[] = {"hybrid", "kv"};
 static const char *const cpus[] = {"ref", NULL};
 
-typedef struct opened {
-    kazeia_runtime *runtime;
-    kazeia_program *program;
-    kazeia_stage *chat;
-} opened;
-
-static opened open_model(const char *path, const char *cpu) {
-    opened model = {.runtime = parity_runtime(cpu)};
+decoder_model decoder_open(const char *path, const char *cpu) {
+    decoder_model model = {.runtime = parity_runtime(cpu)};
     CHECK(kazeia_program_open(path, NULL, &model.program));
     kazeia_chat_settings settings = kazeia_chat_settings_default();
     settings.is_raw = true;
@@ -32,7 +23,7 @@ static opened open_model(const char *path, const char *cpu) {
     return model;
 }
 
-static void close_model(opened *model) {
+void decoder_close(decoder_model *model) {
     kazeia_stage_destroy(model->chat);
     kazeia_program_close(model->program);
     kazeia_runtime_destroy(model->runtime);
@@ -51,22 +42,21 @@ static kazeia_status keep_row(void *context, size_t position, const float *logit
     return KAZEIA_OK;
 }
 
-// Logits of positions first to count - 1; free() them.
-static float *run_logits(const opened *model, const int32_t *ids, size_t count, size_t first,
-                         size_t vocabulary) {
+float *decoder_logits(const decoder_model *model, const int32_t *ids, size_t count, size_t first,
+                      size_t vocabulary) {
     logits_rows rows = {calloc((count - first) * vocabulary, sizeof(float)), first};
     assert_non_null(rows.values);
     CHECK(kazeia_chat_logits(model->chat, ids, count, first, keep_row, &rows));
     return rows.values;
 }
 
-static double logits_difference(const opened *model, const decoder_case *test) {
+static double logits_difference(const decoder_model *model, const decoder_case *test) {
     size_t count = 0;
     json_t *sequences = parity_read_json(test->ids);
     int32_t *ids = parity_ids(json_object_get(sequences, test->key), &count);
     parity_rows expected = parity_read_rows(test->expected);
     assert_int_equal(expected.rows, count);
-    float *values = run_logits(model, ids, count, 0, expected.columns);
+    float *values = decoder_logits(model, ids, count, 0, expected.columns);
     const double difference = parity_difference(values, &expected);
     free(values);
     free(expected.values);
@@ -83,11 +73,11 @@ static size_t top(const float *row, size_t count) {
     return best;
 }
 
-// 32 tokens, each with the highest logit after all before it.
-static void check_greedy(const opened *model, const decoder_case *test, const char *key) {
+void decoder_check_greedy(const decoder_model *model, const char *ids_path, const char *path,
+                          const char *key) {
     size_t count = 0, wanted_count = 0;
-    json_t *sequences = parity_read_json(test->ids);
-    json_t *greedy = parity_read_json(test->greedy);
+    json_t *sequences = parity_read_json(ids_path);
+    json_t *greedy = parity_read_json(path);
     const size_t vocabulary = (size_t)json_integer_value(json_object_get(greedy, "vocab_size"));
     json_t *entry = json_object_get(json_object_get(greedy, "greedy"), key);
     int32_t *prompt = parity_ids(json_object_get(sequences, key), &count);
@@ -97,7 +87,7 @@ static void check_greedy(const opened *model, const decoder_case *test, const ch
     assert_int_equal(wanted_count, 32);
     memcpy(ids, prompt, count * sizeof *ids);
     for (size_t i = 0; i < wanted_count; i++) {
-        float *row = run_logits(model, ids, count + i, count + i - 1, vocabulary);
+        float *row = decoder_logits(model, ids, count + i, count + i - 1, vocabulary);
         ids[count + i] = (int32_t)top(row, vocabulary);
         assert_int_equal(ids[count + i], wanted[i]);
         free(row);
@@ -113,16 +103,16 @@ static void check_greedy(const opened *model, const decoder_case *test, const ch
 
 static void check_program(const char *path, const decoder_case *test, const char *mode,
                           const char *cpu) {
-    opened model = open_model(path, cpu);
+    decoder_model model = decoder_open(path, cpu);
     const double difference = logits_difference(&model, test);
     print_message("%s, %s tokens, %s, %s: largest difference %.1e\n", test->source, test->key, mode,
                   kazeia_runtime_kernel(model.runtime), difference);
     assert_true(difference <= EXACT);
     if (test->greedy) {
-        check_greedy(&model, test, "7");
-        check_greedy(&model, test, "64");
+        decoder_check_greedy(&model, test->ids, test->greedy, "7");
+        decoder_check_greedy(&model, test->ids, test->greedy, "64");
     }
-    close_model(&model);
+    decoder_close(&model);
 }
 
 void decoder_check(const decoder_case *cases, size_t count) {
@@ -145,10 +135,6 @@ void decoder_check(const decoder_case *cases, size_t count) {
 
 // --- Quantised weights: teacher-forced ----------------------------------------------------------
 
-typedef struct agreement {
-    double top1, divergence; // share of rows; mean Kullback-Leibler divergence in nats
-} agreement;
-
 static double log_of_sum(const float *row, size_t count) {
     double sum = 0.0;
     const double largest = (double)row[top(row, count)];
@@ -158,8 +144,8 @@ static double log_of_sum(const float *row, size_t count) {
     return largest + log(sum);
 }
 
-static agreement compare(const float *values, const parity_rows *expected) {
-    agreement result = {0};
+decoder_agreement decoder_compare(const float *values, const parity_rows *expected) {
+    decoder_agreement result = {0};
     const size_t columns = expected->columns;
     for (size_t row = 0; row < expected->rows; row++) {
         const float *wanted = expected->values + row * columns;
@@ -191,16 +177,16 @@ static void check_quantised(const decoder_quantised *test) {
     parity_rows expected = parity_read_rows(test->expected);
     assert_int_equal(expected.rows, count);
     for (size_t i = 0; i < 2; i++) {
-        opened model = open_model(path, cpus[i]);
-        float *values = run_logits(&model, ids, count, 0, expected.columns);
-        const agreement found = compare(values, &expected);
+        decoder_model model = decoder_open(path, cpus[i]);
+        float *values = decoder_logits(&model, ids, count, 0, expected.columns);
+        const decoder_agreement found = decoder_compare(values, &expected);
         print_message("%s, weights %s, kv %s, %s: top-1 %.3f, KL %.1e\n",
                       strrchr(test->source, '/') + 1, test->weights, test->kv,
                       kazeia_runtime_kernel(model.runtime), found.top1, found.divergence);
         assert_true(found.top1 >= test->least_top1);
         assert_true(found.divergence <= test->most_divergence);
         free(values);
-        close_model(&model);
+        decoder_close(&model);
     }
     free(expected.values);
     free(ids);

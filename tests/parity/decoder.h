@@ -4,7 +4,32 @@
 #ifndef KZ_TEST_PARITY_DECODER_H
 #define KZ_TEST_PARITY_DECODER_H
 
-#include <stddef.h>
+#include "kazeia/chat.h"
+#include "parity.h"
+
+// A program with a stage that measures.
+typedef struct decoder_model {
+    kazeia_runtime *runtime;
+    kazeia_program *program;
+    kazeia_stage *chat;
+} decoder_model;
+
+// `cpu`: as for parity_runtime.
+decoder_model decoder_open(const char *path, const char *cpu);
+void decoder_close(decoder_model *model);
+// Logits [count - first][vocabulary] of positions first to count - 1; free() them.
+float *decoder_logits(const decoder_model *model, const int32_t *ids, size_t count, size_t first,
+                      size_t vocabulary);
+// The tokens of highest logit after the sequence `key` of the file `ids`, one after the other, are
+// those of the file `greedy`.
+void decoder_check_greedy(const decoder_model *model, const char *ids, const char *greedy,
+                          const char *key);
+
+typedef struct decoder_agreement {
+    double top1;       // share of rows
+    double divergence; // mean Kullback-Leibler divergence in nats
+} decoder_agreement;
+decoder_agreement decoder_compare(const float *values, const parity_rows *expected);
 
 typedef struct decoder_case {
     const char *source;    // a checkpoint
