@@ -45,7 +45,9 @@ static kazeia_status export_program(cli_run *run) {
     settings.weights = options->weights;
     settings.recipe = options->recipe;
     settings.kv = options->kv;
+    settings.chat_template = options->chat_template;
     settings.context = (uint32_t)options->context;
+    settings.activation_bits = (uint32_t)options->activations;
     settings.shard_count = (uint32_t)options->shards;
     settings.thread_count = (uint32_t)options->threads;
     settings.progress = show_progress;

@@ -14,11 +14,11 @@
 typedef struct cli_options {
     bool is_help, is_json;
     // Numbers without a value of their own are 0, texts NULL.
-    const char *output, *mode, *weights, *recipe, *kv;
+    const char *output, *mode, *weights, *recipe, *kv, *chat_template;
     const char *model, *stt, *llm, *voice, *language, *commands, *timeline;
     const char *prompt, *system, *perplexity, *logits;
     bool is_raw, has_no_guards, is_special, is_decoding, is_verifying;
-    uint64_t threads, memory_limit, context, shards, max_tokens, top_k, seed;
+    uint64_t threads, memory_limit, context, activations, shards, max_tokens, top_k, seed;
     uint64_t prefill, decode, depth, repeat;
     double temperature, top_p, min_p, speed;
     char **arguments; // what is no option, in order

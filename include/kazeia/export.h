@@ -35,7 +35,13 @@ typedef struct kazeia_export_settings {
     // Path of a recipe, or NULL. Each of its lines, "PATTERN = FORMAT" with '*' and '?', overrides
     // `weights` for the matrices whose name matches; the last line that matches wins.
     const char *recipe;
-    const char *kv;       // element type of the caches: "f16", "int8", "f32"; NULL: "f16"
+    const char *kv; // element type of the caches: "f16", "int8", "f32"; NULL: "f16"
+    // The chat template of a family instead of the checkpoint's own: "qwen3", "chatml", "gemma3",
+    // "llama3"; "none": no template. NULL: the checkpoint's own.
+    const char *chat_template;
+    // Bits of the activations that quantised weights multiply: 8 or 16; 0: the model definition's
+    // choice, which is 16 for language models so small that 8 would show in what they say.
+    uint32_t activation_bits;
     uint32_t context;     // longest conversation in tokens; 0: min(the model's, 4096)
     uint32_t shard_count; // weight files, at most 64; 0 or 1: inside the program file
     // Threads that pack weights, the caller's among them, at most 64; 0: one for each core. The
@@ -62,7 +68,8 @@ typedef enum kazeia_export_part {
 } kazeia_export_part;
 
 // The texts of a checkpoint as a program without weights, in memory, for
-// kazeia_program_open_memory. Of `settings` the source and the allocator count. The source may be
+// kazeia_program_open_memory. Of `settings` the source, chat_template and the allocator count; with
+// chat_template and KAZEIA_EXPORT_TEMPLATE alone no source is needed. The source may be
 // any GGUF file, with weights or without, and any folder with tokenizer.json: whether the model
 // could be exported is not asked. Of the parts that are not asked for nothing is said. UNSUPPORTED
 // for a tokenizer or a template that is not handled, by name, and for a source that has no

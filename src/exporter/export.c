@@ -88,6 +88,12 @@ static kazeia_status choose_model_options(const kazeia_export_settings *settings
         return kz_fail(KAZEIA_BAD_ARGUMENT, "threads: %u asked for, at most %u",
                        settings->thread_count, KZ_PACK_THREAD_LIMIT);
     }
+    if (settings->activation_bits != 0 && settings->activation_bits != 8 &&
+        settings->activation_bits != 16) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "activations: %u bits asked for, 8 or 16 expected",
+                       settings->activation_bits);
+    }
+    options->activation_bits = settings->activation_bits;
     options->kv = type->type;
     options->context = settings->context;
     return KAZEIA_OK;
@@ -129,6 +135,9 @@ static kazeia_status build_graph(const kazeia_export_settings *settings, kz_chec
         KZ_TRY(read_recipe(settings->recipe, graph, &choice.recipe));
     }
     KZ_TRY(model->build(checkpoint, &options, graph));
+    if (options.activation_bits) {
+        graph->has_fine_activations = options.activation_bits == 16;
+    }
     // In this order: activations follow the weights' types, and the arena follows the activations'.
     KZ_TRY(kz_pass_formats(graph, &choice));
     KZ_TRY(kz_pass_quantise(graph));
@@ -184,6 +193,7 @@ kazeia_status kazeia_export(const kazeia_export_settings *settings) {
     kz_graph graph;
     KZ_TRY(kz_checkpoint_open(settings->source, &memory, &checkpoint));
     kz_graph_init(&graph, &memory);
+    graph.template_family = settings->chat_template;
     kazeia_status status = build_graph(settings, checkpoint, &graph);
     // Replacing a file that is still mapped would pull the weights away under the export.
     if (status == KAZEIA_OK && kz_checkpoint_reads(checkpoint, settings->output)) {

@@ -42,16 +42,16 @@ static bool is_memory(const kz_value *value) {
 kazeia_status kz_expect_rows(const kz_check_site *site, uint32_t i, bool may_be_a8,
                              uint32_t *out_columns) {
     const kz_value *value = kz_operand(site, i);
-    const bool has_type = value->type == KZ_F32 || (may_be_a8 && value->type == KZ_A8);
+    const bool has_type = value->type == KZ_F32 || (may_be_a8 && kz_type_is_activation(value->type));
     // Constant columns make strides known when the file is opened; rows may follow symbols.
     if (!is_memory(value) || !has_type || value->rank != 2 ||
         !kz_dim_is_constant(&value->dims[1], out_columns) || *out_columns < 1) {
-        return kz_operand_fail(site, i, may_be_a8 ? "f32 or a8 rows" : "f32 rows");
+        return kz_operand_fail(site, i, may_be_a8 ? "f32, a8 or a16 rows" : "f32 rows");
     }
     // Such a row is made as floats in a thread's scratch before it is quantised.
-    if (value->type == KZ_A8 && *out_columns > KZ_COLUMN_LIMIT) {
-        return kz_fail(KAZEIA_BAD_FILE, "operand %u: a8 rows of %u columns, at most %u expected", i,
-                       *out_columns, KZ_COLUMN_LIMIT);
+    if (kz_type_is_activation(value->type) && *out_columns > KZ_COLUMN_LIMIT) {
+        return kz_fail(KAZEIA_BAD_FILE, "operand %u: %s rows of %u columns, at most %u expected", i,
+                       kz_type_name(value->type), *out_columns, KZ_COLUMN_LIMIT);
     }
     return KAZEIA_OK;
 }

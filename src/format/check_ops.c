@@ -83,7 +83,9 @@ static kazeia_status check_quantise(const kz_check_site *site) {
     uint32_t columns;
     KZ_TRY(kz_expect_rows(site, 0, false, &columns));
     KZ_TRY(kz_expect_rows_like(site, 1, true, 0, columns));
-    return kz_operand(site, 1)->type == KZ_A8 ? KAZEIA_OK : kz_operand_fail(site, 1, "a8 rows");
+    return kz_type_is_activation(kz_operand(site, 1)->type)
+               ? KAZEIA_OK
+               : kz_operand_fail(site, 1, "a8 or a16 rows");
 }
 
 static bool is_plain_float(kz_type type) {
@@ -96,11 +98,12 @@ static kazeia_status check_linear(const kz_check_site *site) {
     KZ_TRY(kz_expect_rows(site, 0, true, &columns));
     KZ_TRY(kz_expect_matrix(site, 1, KZ_TILE16, &weight));
     // The kernel is chosen by the weight's type alone, and reads x as that kernel expects.
-    const kz_type expected = is_plain_float(weight->type) ? KZ_F32 : KZ_A8;
-    if (kz_operand(site, 0)->type != expected) {
+    const bool is_float = is_plain_float(weight->type);
+    if (is_float ? kz_operand(site, 0)->type != KZ_F32
+                 : !kz_type_is_activation(kz_operand(site, 0)->type)) {
         return kz_operand_fail(site, 0,
-                               expected == KZ_F32 ? "f32 rows for a float weight"
-                                                  : "a8 rows for a quantised weight");
+                               is_float ? "f32 rows for a float weight"
+                                        : "a8 or a16 rows for a quantised weight");
     }
     if (weight->dims[1] != columns) {
         return kz_operand_fail(site, 1, "as many columns as operand 0");

@@ -74,8 +74,8 @@ static kazeia_status check_shape(const kz_method *method, const kz_value *value,
 
 static kazeia_status check_arena_value(const kz_method *method, const kz_value *value) {
     uint64_t bytes = 0;
-    if (value->type != KZ_F32 && value->type != KZ_A8) {
-        return kz_fail(KAZEIA_BAD_FILE, "type %s in the arena, f32 or a8 expected",
+    if (value->type != KZ_F32 && !kz_type_is_activation(value->type)) {
+        return kz_fail(KAZEIA_BAD_FILE, "type %s in the arena, f32, a8 or a16 expected",
                        kz_type_name(value->type));
     }
     KZ_TRY(check_shape(method, value, &bytes));

@@ -64,6 +64,9 @@ size_t kz_type_row_bytes(kz_type type, size_t columns) {
     if (type == KZ_A8) {
         return kz_a8_row_bytes(columns);
     }
+    if (type == KZ_A16) {
+        return kz_a16_row_bytes(columns);
+    }
     return columns / facts_of_types[type].block_elements * facts_of_types[type].block_bytes;
 }
 

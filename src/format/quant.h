@@ -39,7 +39,8 @@
     X(Q4_K, 24, "q4_k", 256, 144)   \
     X(Q5_K, 25, "q5_k", 256, 176)   \
     X(Q6_K, 26, "q6_k", 256, 210)   \
-    X(A8, 48, "a8", 32, 44) // activations, in the arena only: see KZ_A8 below
+    X(A8, 48, "a8", 32, 44)         \
+    X(A16, 49, "a16", 32, 88) // A8, A16: activations, in the arena only: see below
 
 typedef enum kz_type {
 #define KZ_TYPE_ENUM(name, value, text, elements, bytes) KZ_##name = value,
@@ -62,13 +63,14 @@ uint32_t kz_type_block_elements(kz_type type);
 uint32_t kz_type_block_bytes(kz_type type);
 // Sets *out_type; false when no type is called `text`.
 bool kz_type_from_name(const char *text, kz_type *out_type);
-// Bytes of a row of `columns` elements in row form; columns is a multiple of the block (A8: any
-// number, the row is padded as said below). 0 when the type is unknown or the size overflows.
+// Bytes of a row of `columns` elements in row form; columns is a multiple of the block (A8 and
+// A16: any number, the row is padded as said below). 0 when the type is unknown or the size
+// overflows.
 size_t kz_type_row_bytes(kz_type type, size_t columns);
 
 // Row form -> float; bit-equal to the reference dequantisers (at most two float multiplications, of
-// which one is exact, and one addition). `row` needs no alignment. A8 and integers are not decoded:
-// false.
+// which one is exact, and one addition). `row` needs no alignment. A8, A16 and integers are not
+// decoded: false.
 bool kz_quant_decode_row(kz_type type, const void *row, size_t columns, float *out_values);
 
 // True for the types that kz_quant_encode_row makes; the other ones can only be kept.
@@ -93,6 +95,19 @@ static inline size_t kz_a8_padded(size_t columns) {
 static inline size_t kz_a8_row_bytes(size_t columns) {
     const size_t padded = kz_a8_padded(columns);
     return (padded + padded / KZ_BLOCK * 3 * sizeof(float) + 63) / 64 * 64;
+}
+
+// --- KZ_A16: the same in two parts ---------------------------------------------------------------
+// A row is two KZ_A8 rows, one after the other: the values, and what the first row leaves of them,
+// x - scale[k / 32] * q[k], which has scales of its own. The values of [T] such rows are the sums
+// of pairs of [2 * T] KZ_A8 rows, so that the same kernels serve both; 16 bits in effect.
+static inline size_t kz_a16_row_bytes(size_t columns) {
+    return 2 * kz_a8_row_bytes(columns);
+}
+
+// True for the forms that LINEARs with quantised weights read.
+static inline bool kz_type_is_activation(kz_type type) {
+    return type == KZ_A8 || type == KZ_A16;
 }
 
 #endif

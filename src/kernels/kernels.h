@@ -41,6 +41,7 @@ typedef void (*kz_matmul_kernel)(const kz_matmul *matmul, size_t panel, size_t p
 // f32 x [columns] -> one KZ_A8 row (format/quant.h), padding included: scale = largest magnitude of
 // the block / 127, q = x / scale to the nearest even. A value that is not finite makes its block's
 // scale NaN, so that it shows in the result.
+// quantise_a16 makes a KZ_A16 row in the same way, its second half of what the first leaves.
 typedef void (*kz_quantise_kernel)(const float *x, size_t columns, void *out_row);
 // Row `row` of a TILE16 tensor as floats times `scale`, into out [columns].
 typedef void (*kz_embed_kernel)(const void *weights, size_t columns, size_t row, float scale,
@@ -136,6 +137,7 @@ typedef void (*kz_attention_full_kernel)(const kz_attention_full *attention, siz
     X(matmul_bulk_a8_q5_k, kz_matmul_kernel)   \
     X(matmul_bulk_a8_q6_k, kz_matmul_kernel)   \
     X(quantise_a8, kz_quantise_kernel)         \
+    X(quantise_a16, kz_quantise_kernel)        \
     X(embed_f32, kz_embed_kernel)              \
     X(embed_f16, kz_embed_kernel)              \
     X(embed_bf16, kz_embed_kernel)             \

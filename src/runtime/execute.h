@@ -55,6 +55,9 @@ kz_op_function kz_op_function_find(kz_op op);
 void kz_call_run(kz_call *call, kz_chunk_function function, void *job, size_t chunk_count,
                  size_t grain);
 
+// The kernel of an activation, NULL for none.
+kz_activate_kernel kz_op_activate_kernel(const kz_kernels *kernels, kz_activation activation);
+
 // One for each line of format/ops.def, which has shapes and attributes; the formulas are those of
 // the kernels (kernels/kernels.h).
 void kz_op_embed(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);

@@ -1,6 +1,6 @@
 // ops_rows.c: the ops that treat each row alone: embedding, sums, norms, activations, unfolding.
 //   in   rows of f32
-//   out  rows of f32, or quantised to KZ_A8 as they are made
+//   out  rows of f32, or quantised as they are made
 // A row that is to be quantised is first made in the thread's scratch, so that it never leaves the
 // nearest cache in between.
 #include <string.h>
@@ -30,14 +30,27 @@ static const float *row_of(const kz_operand *operand, size_t row) {
     return (const float *)((const uint8_t *)operand->bytes + row * operand->stride);
 }
 
+// NULL for rows that stay f32.
+static kz_quantise_kernel quantise_kernel(const kz_kernels *kernels, kz_type type) {
+    switch (type) {
+    case KZ_A8:
+        return kernels->quantise_a8;
+    case KZ_A16:
+        return kernels->quantise_a16;
+    default:
+        return NULL;
+    }
+}
+
 static void make_rows(void *context, size_t row, size_t row_end, void *scratch) {
     const row_job *job = context;
+    const kz_quantise_kernel quantise = quantise_kernel(job->kernels, job->out->type);
     for (; row < row_end; row++) {
         uint8_t *out = (uint8_t *)job->out->bytes + row * job->out->stride;
-        if (job->out->type == KZ_A8) {
+        if (quantise) {
             // KZ_COLUMN_LIMIT keeps the row within the thread's scratch.
             job->make(job, row, scratch);
-            job->kernels->quantise_a8(scratch, job->out->columns, out);
+            quantise(scratch, job->out->columns, out);
         } else {
             job->make(job, row, (float *)out);
         }
@@ -163,9 +176,10 @@ void kz_op_head_rms_norm(kz_call *call, const kz_instruction *instruction,
 static void quantise_rows(void *context, size_t row, size_t row_end, void *scratch) {
     (void)scratch;
     const row_job *job = context;
+    const kz_quantise_kernel quantise = quantise_kernel(job->kernels, job->out->type);
     for (; row < row_end; row++) {
-        job->kernels->quantise_a8(row_of(job->a, row), job->out->columns,
-                                  (uint8_t *)job->out->bytes + row * job->out->stride);
+        quantise(row_of(job->a, row), job->out->columns,
+                 (uint8_t *)job->out->bytes + row * job->out->stride);
     }
 }
 
@@ -176,14 +190,16 @@ void kz_op_quantise(kz_call *call, const kz_instruction *instruction, kz_operand
                 ROW_GRAIN_ELEMENTS / (job.out->columns + 1) + 1);
 }
 
-static kz_activate_kernel activate_kernel(const kz_kernels *kernels, int32_t activation) {
+kz_activate_kernel kz_op_activate_kernel(const kz_kernels *kernels, kz_activation activation) {
     switch (activation) {
     case KZ_ACTIVATION_GELU:
         return kernels->gelu;
     case KZ_ACTIVATION_GELU_TANH:
         return kernels->gelu_tanh;
-    default:
+    case KZ_ACTIVATION_SILU:
         return kernels->silu;
+    default:
+        return NULL;
     }
 }
 
@@ -196,7 +212,8 @@ void kz_op_activate(kz_call *call, const kz_instruction *instruction, kz_operand
                    .a = operands[0],
                    .out = operands[1],
                    .make = make_activation,
-                   .activate = activate_kernel(call->kernels, instruction->ints[0])};
+                   .activate =
+                       kz_op_activate_kernel(call->kernels, (kz_activation)instruction->ints[0])};
     run_rows(call, &job);
 }
 

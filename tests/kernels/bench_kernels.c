@@ -242,6 +242,7 @@ static void run_row(const kz_kernel_variant *variant, void *arguments) {
     const size_t n = ROW_COLUMNS;
     switch (variant->slot) {
     case KZ_SLOT_quantise_a8:
+    case KZ_SLOT_quantise_a16:
         ((kz_quantise_kernel)variant->function)(r->x, n, r->out);
         break;
     case KZ_SLOT_rms_norm:

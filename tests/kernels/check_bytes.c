@@ -19,7 +19,8 @@
 typedef void (*write_bytes)(const kz_kernel_variant *variant, const float *x, size_t count,
                             void *out_bytes);
 
-static void write_a8(const kz_kernel_variant *variant, const float *x, size_t count, void *out) {
+static void write_activation(const kz_kernel_variant *variant, const float *x, size_t count,
+                             void *out) {
     ((kz_quantise_kernel)variant->function)(x, count, out);
 }
 
@@ -31,6 +32,10 @@ static void write_cache(const kz_kernel_variant *variant, const float *x, size_t
 static void write_two_heads(const kz_kernel_variant *variant, const float *x, size_t count,
                             void *out) {
     ((kz_cache_write_kernel)variant->function)(x, 2, count / 2, out);
+}
+
+static bool is_quantise(kz_kernel_slot slot) {
+    return slot == KZ_SLOT_quantise_a8 || slot == KZ_SLOT_quantise_a16;
 }
 
 static const kz_kernel_variant *reference_of(kz_kernel_slot slot) {
@@ -47,6 +52,8 @@ static size_t written_bytes(kz_kernel_slot slot, size_t count, size_t heads) {
     switch (slot) {
     case KZ_SLOT_quantise_a8:
         return kz_a8_row_bytes(count);
+    case KZ_SLOT_quantise_a16:
+        return kz_a16_row_bytes(count);
     case KZ_SLOT_cache_write_f32:
         return count * 4;
     case KZ_SLOT_cache_write_f16:
@@ -89,9 +96,8 @@ static void compare(const kz_kernel_variant *variant, write_bytes write, const f
 }
 
 // What the row decodes to is within half a step of what went in.
-static void check_a8_formula(const kz_kernel_variant *variant, const float *x, size_t count) {
-    void *bytes = case_memory(kz_a8_row_bytes(count));
-    ((kz_quantise_kernel)variant->function)(x, count, bytes);
+static void check_a8_row(const kz_kernel_variant *variant, const void *bytes, const float *x,
+                         size_t count) {
     const kz_a8_row row = kz_a8_row_of(bytes, count);
     for (size_t k = 0; k < kz_a8_padded(count); k++) {
         const double scale = row.scale[k / KZ_BLOCK];
@@ -109,6 +115,23 @@ static void check_a8_formula(const kz_kernel_variant *variant, const float *x, s
             }
         }
         assert_int_equal(sum, row.sum[b]);
+    }
+}
+
+// The second row of KZ_A16 holds what the first one leaves.
+static void check_activation_formula(const kz_kernel_variant *variant, const float *x,
+                                     size_t count) {
+    char *bytes = case_memory(written_bytes(variant->slot, count, 1));
+    ((kz_quantise_kernel)variant->function)(x, count, bytes);
+    check_a8_row(variant, bytes, x, count);
+    if (variant->slot == KZ_SLOT_quantise_a16) {
+        const kz_a8_row row = kz_a8_row_of(bytes, count);
+        float *left = case_memory(count * sizeof *left);
+        for (size_t k = 0; k < count; k++) {
+            left[k] = x[k] - row.scale[k / KZ_BLOCK] * (float)row.q[k];
+        }
+        check_a8_row(variant, bytes + kz_a8_row_bytes(count), left, count);
+        free(left);
     }
     free(bytes);
 }
@@ -128,12 +151,16 @@ static void check_i8_formula(const kz_kernel_variant *variant, const float *x, s
 // A block with a value that is not finite has the scale NaN and no other block has.
 static void check_not_finite(const kz_kernel_variant *variant, case_random *random, float value) {
     float *x = case_floats(random, 96, 1.0f);
-    void *bytes = case_memory(kz_a8_row_bytes(96));
+    void *bytes = case_memory(kz_a16_row_bytes(96));
     x[40] = value;
-    if (variant->slot == KZ_SLOT_quantise_a8) {
+    if (is_quantise(variant->slot)) {
         ((kz_quantise_kernel)variant->function)(x, 96, bytes);
         const kz_a8_row row = kz_a8_row_of(bytes, 96);
         assert_true(isfinite(row.scale[0]) && isnan(row.scale[1]) && isfinite(row.scale[2]));
+        if (variant->slot == KZ_SLOT_quantise_a16) {
+            const kz_a8_row rest = kz_a8_row_of((char *)bytes + kz_a8_row_bytes(96), 96);
+            assert_true(isfinite(rest.scale[0]) && isnan(rest.scale[1]) && isfinite(rest.scale[2]));
+        }
     } else if (variant->slot == KZ_SLOT_cache_write_i8) {
         float scale;
         ((kz_cache_write_kernel)variant->function)(x, 1, 96, bytes);
@@ -176,16 +203,16 @@ static void check_embed(const kz_kernel_variant *variant) {
 
 static void check_written(const kz_kernel_variant *variant) {
     static const size_t counts[] = {1, 2, 16, 31, 32, 33, 63, 64, 65, 96, 100, 576};
-    const bool is_a8 = variant->slot == KZ_SLOT_quantise_a8;
+    const bool is_activation = is_quantise(variant->slot);
     case_random random = {32};
     for (size_t i = 0; i < 84; i++) {
         const size_t count = counts[i % 12];
         float *x = case_memory(count * sizeof *x);
         fill_values(&random, i, count, x);
-        compare(variant, is_a8 ? write_a8 : write_cache, x, count,
+        compare(variant, is_activation ? write_activation : write_cache, x, count,
                 written_bytes(variant->slot, count, 1));
-        if (is_a8) {
-            check_a8_formula(variant, x, count);
+        if (is_activation) {
+            check_activation_formula(variant, x, count);
         } else if (count % 2 == 0) {
             compare(variant, write_two_heads, x, count, written_bytes(variant->slot, count, 2));
         }

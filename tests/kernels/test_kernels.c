@@ -54,7 +54,8 @@ static check check_of(kz_kernel_slot slot) {
         return check_attention;
     }
     const bool is_bytes = case_slot_starts(slot, "embed") ||
-                          case_slot_starts(slot, "cache_write") || slot == KZ_SLOT_quantise_a8;
+                          case_slot_starts(slot, "cache_write") ||
+                          case_slot_starts(slot, "quantise");
     return is_bytes ? check_bytes : check_rows;
 }
 

@@ -13,6 +13,9 @@ typedef struct kz_model_options {
     bool is_hybrid;   // with prefill_forward; else kv_forward alone
     kz_type kv;       // element type of the caches: F32, F16 or I8
     uint32_t context; // longest sequence; 0: min(the model's, 4096)
+    // What quantised weights multiply, 8 or 16 bits; 0: as the definition sets the graph's
+    // has_fine_activations. It need not heed another number.
+    uint32_t activation_bits;
 } kz_model_options;
 
 // A definition; constant and without state.

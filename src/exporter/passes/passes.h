@@ -25,8 +25,8 @@ typedef struct kz_format_choice {
 // not divide the columns. UNSUPPORTED for a source's own format that has no tile.
 KAZEIA_MUST_CHECK kazeia_status kz_pass_formats(kz_graph *graph, const kz_format_choice *choice);
 
-// Gives LINEARs with quantised weights their KZ_A8 activations: the producer writes them where it
-// can, else a QUANTISE is put in.
+// Gives LINEARs with quantised weights their KZ_A8 activations, KZ_A16 where the graph asks for
+// fine ones: the producer writes them where it can, else a QUANTISE is put in.
 KAZEIA_MUST_CHECK kazeia_status kz_pass_quantise(kz_graph *graph);
 
 // Places every arena value of every method by its live range, at the symbols' maxima: largest

@@ -1,6 +1,6 @@
 // quantise.c: activations for quantised weights.
 //   in   LINEARs whose x is f32 everywhere
-//   out  x is KZ_A8 where the weight is quantised
+//   out  x is KZ_A8, or KZ_A16 in a graph of fine activations, where the weight is quantised
 // A value that only such LINEARs read is quantised by the op that makes it; any other gets a
 // QUANTISE in front of its first reader.
 #include <string.h>
@@ -8,9 +8,13 @@
 #include "exporter/passes/passes.h"
 
 // Those that ops.def marks a8: EMBED, ADD and attention write floats that others read too.
-static bool can_write_a8(kz_op op) {
+static bool can_quantise(kz_op op) {
     return op == KZ_OP_RMS_NORM || op == KZ_OP_LAYER_NORM || op == KZ_OP_UNFOLD ||
            op == KZ_OP_ACTIVATE || op == KZ_OP_GATE;
+}
+
+static kz_type activation_type(const kz_graph_method *method) {
+    return method->graph->has_fine_activations ? KZ_A16 : KZ_A8;
 }
 
 // The value in whose memory `value` lies.
@@ -34,8 +38,8 @@ static bool has_quantised_weight(const kz_graph_method *method, const kz_instruc
 }
 
 // True when every use of `value` is as x of a LINEAR with quantised weights, and one op that can
-// write KZ_A8 makes it.
-static bool can_become_a8(const kz_graph_method *method, uint32_t value) {
+// quantise makes it.
+static bool can_become_quantised(const kz_graph_method *method, uint32_t value) {
     bool is_made = false;
     if (method->values[value].kind != KZ_VALUE_ARENA) {
         return false;
@@ -54,7 +58,7 @@ static bool can_become_a8(const kz_graph_method *method, uint32_t value) {
                 continue;
             }
             // The written operand of these ops is their last.
-            const bool is_maker = j == count - 1 && can_write_a8(instruction->op) && !is_made;
+            const bool is_maker = j == count - 1 && can_quantise(instruction->op) && !is_made;
             if (!is_maker && !(j == 0 && has_quantised_weight(method, instruction))) {
                 return false;
             }
@@ -94,7 +98,7 @@ static kazeia_status insert_quantise(kz_graph_method *method, uint32_t value, si
                                               kz_method_columns_of(method, value));
     KZ_TRY(graph->status);
     // After the status: a failure gives no value to change.
-    method->values[quantised].type = KZ_A8;
+    method->values[quantised].type = activation_type(method);
     KZ_TRY(kz_bump_grow(&graph->memory, method->instruction_count, sizeof(kz_instruction),
                         &method->instruction_capacity, (void **)&method->instructions));
     memmove(&method->instructions[place + 1], &method->instructions[place],
@@ -111,11 +115,11 @@ static kazeia_status quantise_method(kz_graph_method *method) {
         const uint32_t x = method->instructions[i].operands[0];
         // A reader before this one has settled it.
         if (!has_quantised_weight(method, &method->instructions[i]) ||
-            method->values[x].type == KZ_A8) {
+            kz_type_is_activation(method->values[x].type)) {
             continue;
         }
-        if (can_become_a8(method, x)) {
-            method->values[x].type = KZ_A8;
+        if (can_become_quantised(method, x)) {
+            method->values[x].type = activation_type(method);
             continue;
         }
         uint32_t quantised = find_quantised(method, x, i);

@@ -40,21 +40,51 @@ static float quantise_block(const float *x, size_t count, int8_t *out_q) {
     return largest / 127.0f;
 }
 
-void kz_quantise_a8__ref(const float *x, size_t columns, void *out_row) {
+// The planes of a row that is being written.
+typedef struct row_planes {
+    int8_t *q;
+    float *scale;
+    int32_t *sum, *half;
+} row_planes;
+
+static row_planes begin_row(size_t columns, void *out_row) {
     const size_t blocks = kz_a8_padded(columns) / KZ_BLOCK;
     int8_t *q = out_row;
     float *scale = (float *)(q + blocks * KZ_BLOCK);
     int32_t *sum = (int32_t *)(scale + blocks);
-    int32_t *half = sum + blocks;
-    // Scales, sums and what pads the row to 64 bytes: no byte of a row stays undefined.
-    memset(q + blocks * KZ_BLOCK, 0, kz_a8_row_bytes(columns) - blocks * KZ_BLOCK);
-    for (size_t b = 0; b < blocks; b++) {
-        const size_t first = b * KZ_BLOCK;
-        const size_t left = first < columns ? columns - first : 0;
-        // A block of padding alone reads nothing; its pointer still stays inside the array.
-        scale[b] = quantise_block(x + (left > 0 ? first : 0), left < KZ_BLOCK ? left : KZ_BLOCK,
-                                  q + first);
-        sum[b] = kz_a8_block_sum(q + first, KZ_BLOCK);
-        half[b] = kz_a8_block_sum(q + first, KZ_BLOCK / 2);
+    // What pads the row to 64 bytes, too: no byte of a row stays undefined.
+    memset(out_row, 0, kz_a8_row_bytes(columns));
+    return (row_planes){.q = q, .scale = scale, .sum = sum, .half = sum + blocks};
+}
+
+static void write_block(const float *x, size_t count, size_t block, const row_planes *row) {
+    int8_t *q = row->q + block * KZ_BLOCK;
+    row->scale[block] = quantise_block(x, count, q);
+    row->sum[block] = kz_a8_block_sum(q, KZ_BLOCK);
+    row->half[block] = kz_a8_block_sum(q, KZ_BLOCK / 2);
+}
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+void kz_quantise_a8__ref(const float *x, size_t columns, void *out_row) {
+    const row_planes row = begin_row(columns, out_row);
+    for (size_t k = 0; k < columns; k += KZ_BLOCK) {
+        write_block(x + k, smaller(KZ_BLOCK, columns - k), k / KZ_BLOCK, &row);
+    }
+}
+
+void kz_quantise_a16__ref(const float *x, size_t columns, void *out_row) {
+    const row_planes row = begin_row(columns, out_row);
+    const row_planes rest = begin_row(columns, (uint8_t *)out_row + kz_a8_row_bytes(columns));
+    for (size_t k = 0; k < columns; k += KZ_BLOCK) {
+        const size_t count = smaller(KZ_BLOCK, columns - k);
+        float left[KZ_BLOCK];
+        write_block(x + k, count, k / KZ_BLOCK, &row);
+        for (size_t i = 0; i < count; i++) {
+            left[i] = x[k + i] - row.scale[k / KZ_BLOCK] * (float)row.q[k + i];
+        }
+        write_block(left, count, k / KZ_BLOCK, &rest);
     }
 }

@@ -112,45 +112,80 @@ static float scale_of(int32_t bits, float *out_inverse) {
     return largest / 127.0f;
 }
 
-// `x` is 32 floats.
-static void quantise_block(const float *x, int8_t *out_q, float *out_scale, int32_t *out_sum,
-                           int32_t *out_half) {
-    const vfloat a = v_load(x);
-    const vfloat b = v_load(x + 16);
+// The planes of a KZ_A8 row that is being written.
+typedef struct row_planes {
+    int8_t *q;
+    float *scale;
+    int32_t *sum, *half;
+} row_planes;
+
+static row_planes planes_at(size_t columns, void *row) {
+    const size_t blocks = kz_a8_padded(columns) / KZ_BLOCK;
+    int8_t *q = row;
+    float *scale = (float *)(q + blocks * KZ_BLOCK);
+    int32_t *sum = (int32_t *)(scale + blocks);
+    return (row_planes){.q = q, .scale = scale, .sum = sum, .half = sum + blocks};
+}
+
+// 32 values; what the integers leave of them, into the same registers.
+static void quantise_block(vfloat *a, vfloat *b, size_t block, const row_planes *row) {
+    int8_t *q = row->q + block * KZ_BLOCK;
     float inverse;
-    *out_scale = scale_of(i_max_of(i_max(magnitude_bits(a), magnitude_bits(b))), &inverse);
+    const float scale = scale_of(i_max_of(i_max(magnitude_bits(*a), magnitude_bits(*b))), &inverse);
+    row->scale[block] = scale;
     if (inverse == 0.0f) {
-        memset(out_q, 0, KZ_BLOCK);
-        *out_sum = 0;
-        *out_half = 0;
+        memset(q, 0, KZ_BLOCK);
+        row->sum[block] = 0;
+        row->half[block] = 0;
+        // NaN where the scale is, as the reference's difference.
+        *a = v_sub(*a, v_set(scale * 0.0f));
+        *b = v_sub(*b, v_set(scale * 0.0f));
         return;
     }
     // |x| <= largest, so the product is at most 127 and a rounding: it fits a byte.
-    const vint first = v_to_ints(v_mul(a, v_set(inverse)));
-    const vint second = v_to_ints(v_mul(b, v_set(inverse)));
-    v_store_i8(out_q, first);
-    v_store_i8(out_q + 16, second);
-    *out_half = i_sum(first);
-    *out_sum = *out_half + i_sum(second);
+    const vint first = v_to_ints(v_mul(*a, v_set(inverse)));
+    const vint second = v_to_ints(v_mul(*b, v_set(inverse)));
+    v_store_i8(q, first);
+    v_store_i8(q + 16, second);
+    row->half[block] = i_sum(first);
+    row->sum[block] = row->half[block] + i_sum(second);
+    *a = v_sub(*a, v_mul(v_set(scale), v_from_ints(first)));
+    *b = v_sub(*b, v_mul(v_set(scale), v_from_ints(second)));
+}
+
+// Into one row, or with `rest` also what that leaves into a second one.
+static inline void quantise_row(const float *x, size_t columns, void *out_row, void *out_rest) {
+    const row_planes row = planes_at(columns, out_row);
+    const row_planes rest = planes_at(columns, out_rest ? out_rest : out_row);
+    const size_t whole = columns / KZ_BLOCK * KZ_BLOCK;
+    const size_t bytes = kz_a8_row_bytes(columns);
+    memset(row.q + whole, 0, bytes - whole);
+    if (out_rest) {
+        memset(rest.q + whole, 0, bytes - whole);
+    }
+    for (size_t k = 0; k < columns; k += KZ_BLOCK) {
+        // A short block goes through a copy with zeros behind it.
+        float last[KZ_BLOCK] = {0.0f};
+        const float *from = x + k;
+        if (k == whole) {
+            memcpy(last, from, (columns - whole) * sizeof *x);
+            from = last;
+        }
+        vfloat a = v_load(from);
+        vfloat b = v_load(from + 16);
+        quantise_block(&a, &b, k / KZ_BLOCK, &row);
+        if (out_rest) {
+            quantise_block(&a, &b, k / KZ_BLOCK, &rest);
+        }
+    }
 }
 
 void KZ_NAME(kz_quantise_a8)(const float *x, size_t columns, void *out_row) {
-    const size_t blocks = kz_a8_padded(columns) / KZ_BLOCK;
-    const size_t whole = columns / KZ_BLOCK;
-    int8_t *q = out_row;
-    float *scale = (float *)(q + blocks * KZ_BLOCK);
-    int32_t *sum = (int32_t *)(scale + blocks);
-    int32_t *half = sum + blocks;
-    memset(q + whole * KZ_BLOCK, 0, kz_a8_row_bytes(columns) - whole * KZ_BLOCK);
-    for (size_t b = 0; b < whole; b++) {
-        quantise_block(x + b * KZ_BLOCK, q + b * KZ_BLOCK, &scale[b], &sum[b], &half[b]);
-    }
-    if (whole * KZ_BLOCK < columns) {
-        // quantise_block reads 32 floats: a short block goes through a copy with zeros behind it.
-        float last[KZ_BLOCK] = {0.0f};
-        memcpy(last, x + whole * KZ_BLOCK, (columns - whole * KZ_BLOCK) * sizeof *x);
-        quantise_block(last, q + whole * KZ_BLOCK, &scale[whole], &sum[whole], &half[whole]);
-    }
+    quantise_row(x, columns, out_row, NULL);
+}
+
+void KZ_NAME(kz_quantise_a16)(const float *x, size_t columns, void *out_row) {
+    quantise_row(x, columns, out_row, (uint8_t *)out_row + kz_a8_row_bytes(columns));
 }
 
 void KZ_NAME(kz_cache_write_f16)(const float *x, size_t heads, size_t head_dim, void *out_row) {

@@ -211,8 +211,9 @@ static void operands(void **state) {
     REFUSED("epsilon is inf", OP(0, LAYER_NORM)->floats[0] = INFINITY);
     REFUSED("head_dim is 0", OP(0, HEAD_RMS_NORM)->ints[0] = 0);
     REFUSED("columns in whole heads", OP(0, HEAD_RMS_NORM)->ints[0] = 24);
-    REFUSED("a8 rows expected", OP(0, QUANTISE)->operands[1] = OP(0, EMBED)->operands[2]);
-    REFUSED("a8 rows for a quantised", OP(0, LINEAR)->operands[0] = OP(0, EMBED)->operands[2]);
+    REFUSED("a8 or a16 rows expected", OP(0, QUANTISE)->operands[1] = OP(0, EMBED)->operands[2]);
+    REFUSED("a8 or a16 rows for a quantised",
+            OP(0, LINEAR)->operands[0] = OP(0, EMBED)->operands[2]);
     REFUSED("f32 rows for a float weight",
             OP(0, LINEAR)->operands[1] = OP(0, GATE)->operands[0] - 3);
     REFUSED("a8 rows of 65537 columns", VALUE(1, UNFOLD, 1).type = KZ_A8;

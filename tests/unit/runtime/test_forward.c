@@ -105,6 +105,9 @@ static void quantised_weights_stay_close(void **state) {
         shape.weights = types[i];
         // Only the activations' eight bits differ: half a step of 1/127 of a block's largest value.
         compare_with_reference(&shape, (error_limits){2e-2, 2e-2});
+        // And with sixteen, half a step of 1/127 of that.
+        shape.has_fine_activations = true;
+        compare_with_reference(&shape, (error_limits){1e-4, 1e-4});
     }
 }
 
@@ -139,9 +142,10 @@ static void check_equal_cuts(const tiny_llama *llama, uint32_t threads, const fl
 static void results_depend_on_neither_threads_nor_cuts(void **state) {
     (void)state;
     static float step[COUNT * HIDDEN], bulk[COUNT * HIDDEN];
-    const kz_type weights[] = {KZ_F32, KZ_F16, KZ_BF16, KZ_Q8_0, KZ_Q4_0, KZ_Q4_1};
+    const kz_type weights[] = {KZ_F32,  KZ_F16,  KZ_BF16, KZ_Q8_0,
+                               KZ_Q4_0, KZ_Q4_1, KZ_Q8_0, KZ_Q4_0};
     const kz_type caches[] = {KZ_F32, KZ_F16, KZ_I8};
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 8; i++) {
         tiny_llama llama;
         tiny_run run;
         int32_t ids[COUNT];
@@ -149,6 +153,7 @@ static void results_depend_on_neither_threads_nor_cuts(void **state) {
         shape.weights = weights[i];
         shape.cache = caches[i % 3];
         shape.window = i % 2 ? 11 : 0;
+        shape.has_fine_activations = i >= 6;
         tiny_llama_init(&llama, &shape);
         tiny_llama_finish(&llama);
         tiny_ids(shape.vocabulary, 4, ids, COUNT);

@@ -164,11 +164,22 @@ static uint32_t attend(forward_values *f, const tiny_llama *llama, uint32_t inde
     return out;
 }
 
+static bool is_float(kz_type type) {
+    return type == KZ_F32 || type == KZ_F16 || type == KZ_BF16;
+}
+
+static kz_type activation_of(const tiny_llama_shape *shape) {
+    if (is_float(shape->weights)) {
+        return KZ_F32;
+    }
+    return shape->has_fine_activations ? KZ_A16 : KZ_A8;
+}
+
 static uint32_t as_activation(forward_values *f, uint32_t x, uint32_t columns) {
     if (f->activation == KZ_F32) {
         return x;
     }
-    const uint32_t out = tiny_rows(f->method, KZ_A8, f->tokens, columns);
+    const uint32_t out = tiny_rows(f->method, f->activation, f->tokens, columns);
     tiny_add(f->method, KZ_OP_QUANTISE, (uint32_t[]){x, out}, 2);
     return out;
 }
@@ -187,19 +198,13 @@ static uint32_t add_layer(forward_values *f, const tiny_llama *llama, uint32_t i
     return linear(f, gated, layer->down, llama->hidden, x);
 }
 
-static bool is_float(kz_type type) {
-    return type == KZ_F32 || type == KZ_F16 || type == KZ_BF16;
-}
-
 static void make_forward(tiny_llama *llama, const char *name, uint32_t most_tokens) {
     const tiny_llama_shape *shape = &llama->shape;
     tiny_method *method = tiny_begin_method(&llama->builder, name);
     const kz_dim tokens = kz_dim_symbol(tiny_symbol(method, "tokens", most_tokens));
     const kz_dim sequences = kz_dim_symbol(tiny_symbol(method, "sequences", shape->sequences));
     const kz_dim none = kz_dim_constant(1);
-    forward_values f = {.method = method,
-                        .tokens = tokens,
-                        .activation = is_float(shape->weights) ? KZ_F32 : KZ_A8};
+    forward_values f = {.method = method, .tokens = tokens, .activation = activation_of(shape)};
     const uint32_t ids = tiny_input(method, "tokens", KZ_I32, shape->vocabulary, 1, tokens, none);
     f.positions = tiny_input(method, "positions", KZ_I32, shape->context, 1, tokens, none);
     f.sequences = tiny_input(method, "sequences", KZ_I32, shape->sequences, 1, tokens, none);
@@ -221,8 +226,7 @@ static void make_logits(tiny_llama *llama) {
     const tiny_llama_shape *shape = &llama->shape;
     tiny_method *method = tiny_begin_method(&llama->builder, "logits");
     const kz_dim rows = kz_dim_symbol(tiny_symbol(method, "rows", 8));
-    forward_values f = {
-        .method = method, .tokens = rows, .activation = is_float(shape->weights) ? KZ_F32 : KZ_A8};
+    forward_values f = {.method = method, .tokens = rows, .activation = activation_of(shape)};
     const uint32_t hidden =
         tiny_input(method, "hidden", KZ_F32, 0, 2, rows, kz_dim_constant(llama->hidden));
     const uint32_t out = tiny_output(method, "logits", rows, shape->vocabulary);

@@ -13,6 +13,7 @@ typedef struct tiny_llama_shape {
     uint32_t window; // of the first layer; 0: none
     kz_type weights, cache;
     bool rotates_pairs, has_head_norms, has_prefill;
+    bool has_fine_activations; // KZ_A16 for quantised weights, else KZ_A8
     uint64_t seed;
 } tiny_llama_shape;
 
