@@ -40,6 +40,7 @@ kazeia_status cli_transcribe(cli_run *run);
 kazeia_status cli_generate(cli_run *run);
 kazeia_status cli_chat(cli_run *run);
 kazeia_status cli_tokenize(cli_run *run);
+kazeia_status cli_template(cli_run *run);
 kazeia_status cli_say(cli_run *run);
 kazeia_status cli_turn(cli_run *run);
 kazeia_status cli_bench(cli_run *run);

@@ -18,6 +18,7 @@ const cli_command cli_commands[] = {
     {"generate", "", 0, 0, "let a language model answer a prompt", cli_generate},
     {"chat", "", 0, 0, "talk with a language model in the terminal", cli_chat},
     {"tokenize", "", 0, 0, "turn texts on standard input into token ids, and back", cli_tokenize},
+    {"template", "", 0, 0, "turn conversations on standard input into prompts", cli_template},
     {"say", "TEXT|-", 1, 1, "speak a text, or standard input, into a sound file", cli_say},
     {"turn", "IN.wav...", 1, SIZE_MAX, "answer spoken sentences aloud: a whole conversation",
      cli_turn},

@@ -3,8 +3,9 @@
 // in:  MODEL
 // out: a program, opened from its file or made of a checkpoint
 //
-// A path wins over a name. Under a name the program wins over the checkpoint that it was made of:
-// it opens at once. What a file is is told by its first bytes, never by its ending.
+// A path wins over a name, and a name over a template's family. Under a name the program wins over
+// the checkpoint that it was made of: it opens at once. What a file is is told by its first bytes,
+// never by its ending.
 #include "texts.h"
 
 #include <stdio.h>
@@ -75,10 +76,29 @@ static kazeia_status open_checkpoint(cli_run *run, const char *path, cli_texts_p
     return cli_checked(run, kazeia_program_open_memory(texts->image, count, NULL, &texts->program));
 }
 
+// A family's template, by its name; the exporter knows them.
+static kazeia_status open_family(cli_run *run, const char *name, cli_texts *texts) {
+    kazeia_export_settings settings = kazeia_export_settings_default();
+    size_t count = 0;
+    settings.chat_template = name;
+    if (kazeia_export_text(&settings, KAZEIA_EXPORT_TEMPLATE, &texts->image, &count) != KAZEIA_OK) {
+        cli_fail_more(&run->failure, ", nor one of the families qwen3, chatml, gemma3, llama3");
+        return KAZEIA_NOT_FOUND;
+    }
+    return cli_checked(run, kazeia_program_open_memory(texts->image, count, NULL, &texts->program));
+}
+
 static void free_image(void *image) {
     kazeia_export_text_free(image, NULL);
 }
 #else
+static kazeia_status open_family(cli_run *run, const char *name, cli_texts *texts) {
+    (void)run;
+    (void)name;
+    (void)texts;
+    return KAZEIA_NOT_FOUND; // families live in the exporter
+}
+
 static kazeia_status open_checkpoint(cli_run *run, const char *path, cli_texts_part part,
                                      cli_texts *texts) {
     (void)part;
@@ -98,7 +118,11 @@ kazeia_status cli_texts_open(cli_run *run, const char *model, cli_texts_part par
                              cli_texts *out_texts) {
     cli_model_path path;
     *out_texts = (cli_texts){0};
-    CLI_TRY(find_model(model, &path, &run->failure));
+    const kazeia_status status = find_model(model, &path, &run->failure);
+    if (status == KAZEIA_NOT_FOUND && part == CLI_TEXTS_TEMPLATE) {
+        return open_family(run, model, out_texts);
+    }
+    CLI_TRY(status);
     if (is_program(path.text)) {
         return cli_checked(run, kazeia_program_open(path.text, NULL, &out_texts->program));
     }

@@ -40,23 +40,34 @@ static kazeia_status write_texts(kz_graph *graph, uint8_t **out_bytes, size_t *o
                                    out_count);
 }
 
-kazeia_status kazeia_export_text(const kazeia_export_settings *settings, uint32_t parts,
-                                 void **out_bytes, size_t *out_count) {
+// A family's template needs no checkpoint.
+static kazeia_status add_from_source(const kazeia_export_settings *settings, uint32_t parts,
+                                     kz_graph *graph) {
+    kz_checkpoint *checkpoint = NULL;
+    if (!settings->source && settings->chat_template && parts == KAZEIA_EXPORT_TEMPLATE) {
+        return kz_language_add_family(graph);
+    }
     if (!settings->source) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "export: a source is needed");
     }
+    KZ_TRY(kz_checkpoint_open_text(settings->source, &graph->memory.allocator, &checkpoint));
+    const kazeia_status status = add_texts(checkpoint, parts, graph);
+    kz_checkpoint_close(checkpoint);
+    return status;
+}
+
+kazeia_status kazeia_export_text(const kazeia_export_settings *settings, uint32_t parts,
+                                 void **out_bytes, size_t *out_count) {
     const kazeia_allocator memory = kz_allocator_or_default(settings->allocator);
-    kz_checkpoint *checkpoint = NULL;
     kz_graph graph;
     uint8_t *bytes = NULL;
-    KZ_TRY(kz_checkpoint_open_text(settings->source, &memory, &checkpoint));
     kz_graph_init(&graph, &memory);
-    kazeia_status status = add_texts(checkpoint, parts, &graph);
+    graph.template_family = settings->chat_template;
+    kazeia_status status = add_from_source(settings, parts, &graph);
     if (status == KAZEIA_OK) {
         status = write_texts(&graph, &bytes, out_count);
     }
     kz_graph_clear(&graph);
-    kz_checkpoint_close(checkpoint);
     *out_bytes = bytes;
     return status;
 }

@@ -1,11 +1,14 @@
 // template.h: messages -> the token ids of a prompt.
 //
-//   in   a role template of the program (format/chat_template.h), messages
-//   out  token ids
+//   in   the program's compiled template (format/chat_template.h), messages, options
+//   out  token ids, or text
 //
-// Special tokens are made only from the template's own parts. Content is plain text whatever it
-// spells, so that nobody can end a turn by writing the token that ends it. Plain text of the
-// template and the content beside it are encoded as one run, as the model's training text was.
+// Special tokens are made only from the template's own text. Content is plain text whatever it
+// spells, so that nobody can end a turn by writing the token that ends it: messages, tools and
+// variables are content, and so is all that the template cuts out of them. A role of letters,
+// digits, '_' and '-' alone counts as the template's, since templates build tokens around it. Plain
+// text of the template and the content beside it are encoded as one run, as the model's training
+// text was.
 #ifndef KZ_LLM_TEMPLATE_H
 #define KZ_LLM_TEMPLATE_H
 
@@ -20,7 +23,8 @@ typedef struct kz_message {
     const char *role; // as "user"
     const char *text;
     size_t bytes;
-    // A reply of the model: the very ids that it wrote, instead of text. NULL: the text.
+    // A reply of the model: the very ids that it wrote, taken instead of `text` where the template
+    // prints that whole and unchanged. NULL: the text.
     const uint32_t *ids;
     size_t id_count;
     // A reply's thoughts, which templates call reasoning_content; NULL: none apart from `text`.
@@ -53,8 +57,11 @@ typedef struct kz_template_marks {
     const char *call_open, *call_close;
 } kz_template_marks;
 
-// `roles` lies in the program's section, which must outlive the template, as must the tokenizer.
-KAZEIA_MUST_CHECK kazeia_status kz_template_create(const kz_chat_template *roles,
+// `compiled` lies in the program's section, which must outlive the template, as must the tokenizer
+// (NULL: text is all that is written). All memory is taken here. BAD_ARGUMENT when the options are
+// not JSON. Of the variables, strftime_now is a date (2026-01-31 or 2026-01-31T12:00:00) that the
+// function of that name formats; without it the function is not defined.
+KAZEIA_MUST_CHECK kazeia_status kz_template_create(const kz_chat_template *compiled,
                                                    kz_tokenizer *tokenizer,
                                                    const kz_template_options *options,
                                                    const kazeia_allocator *allocator,
@@ -69,16 +76,21 @@ bool kz_template_opens_thinking(const kz_template *chat_template);
 void kz_template_destroy(kz_template *chat_template);
 
 // Renders the conversation and, with `is_generating`, the start of the reply into `out_ids`
-// [capacity]. Where no system
-// message comes first, the template's own does. Never allocates. BAD_ARGUMENT when a role is not
-// the template's, or when there are more than `capacity` ids or a run is too long.
+// [capacity]. Never allocates. BAD_ARGUMENT for a conversation that the template refuses, when
+// there are more than `capacity` ids or a run is too long; OUT_OF_MEMORY when memory_bytes do not
+// suffice.
 KAZEIA_MUST_CHECK kazeia_status kz_template_encode(kz_template *chat_template,
                                                    const kz_message *messages, size_t message_count,
                                                    bool is_generating, uint32_t *out_ids,
                                                    size_t capacity, size_t *out_count);
 // The same as text, for people and tests; ids of messages are ignored. Appends to `out_text`.
-KAZEIA_MUST_CHECK kazeia_status kz_template_write(const kz_template *chat_template,
+KAZEIA_MUST_CHECK kazeia_status kz_template_write(kz_template *chat_template,
                                                   const kz_message *messages, size_t message_count,
                                                   bool is_generating, kz_text_buffer *out_text);
+// The same of JSON texts: `messages` an array of objects with whatever members the template reads,
+// `options` an object of all its variables (NULL: none; add_generation_prompt is one of them).
+KAZEIA_MUST_CHECK kazeia_status kz_template_write_json(kz_template *chat_template,
+                                                       const char *messages, const char *options,
+                                                       kz_text_buffer *out_text);
 
 #endif

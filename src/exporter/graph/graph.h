@@ -76,8 +76,7 @@ struct kz_graph {
     kz_graph_method methods[KZ_GRAPH_METHOD_LIMIT];
     size_t method_count;
     kz_bytes tokenizer, chat_template; // sections in graph memory; empty: none
-    const char
-        *template_family;      // taken instead of the checkpoint's own; "none": none; NULL: its own
+    const char *template_family; // instead of the checkpoint's own; "none": none; NULL: its own
     bool has_fine_activations; // quantised weights multiply KZ_A16, else KZ_A8
 };
 

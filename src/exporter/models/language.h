@@ -43,9 +43,14 @@ KAZEIA_MUST_CHECK kazeia_status kz_language_choose_context(uint32_t wished, int6
 KAZEIA_MUST_CHECK kazeia_status kz_language_add_text(kz_checkpoint *checkpoint, kz_graph *graph,
                                                      uint32_t vocabulary);
 
-// The chat template section alone; nothing when the checkpoint has none.
+// The chat template section alone: the checkpoint's own (GGUF tokenizer.chat_template,
+// chat_template.jinja, tokenizer_config.json, chat_template.json), or that of
+// graph->template_family; nothing when the checkpoint has none. UNSUPPORTED names what the compiler
+// does not read.
 KAZEIA_MUST_CHECK kazeia_status kz_language_add_template(kz_checkpoint *checkpoint,
                                                          kz_graph *graph);
+// That of graph->template_family, for no checkpoint.
+KAZEIA_MUST_CHECK kazeia_status kz_language_add_family(kz_graph *graph);
 
 // General metadata (name, architecture, license, source) of any checkpoint.
 KAZEIA_MUST_CHECK kazeia_status kz_model_add_general(kz_checkpoint *checkpoint, kz_graph *graph);

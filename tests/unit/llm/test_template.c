@@ -172,13 +172,9 @@ static void what_does_not_fit_is_refused(void **state) {
     memset(text, 'a', sizeof text);
     open_fixture(&f, NULL);
     const kz_message user = {.role = "user", .text = "salut", .bytes = 5};
-    const kz_message unknown = {.role = "tool", .text = "salut", .bytes = 5};
     const kz_message longer = {.role = "user", .text = text, .bytes = sizeof text};
     assert_int_equal(kz_template_encode(f.chat_template, &user, 1, true, ids, 8, &count),
                      KAZEIA_BAD_ARGUMENT);
-    assert_int_equal(kz_template_encode(f.chat_template, &unknown, 1, true, ids, 8, &count),
-                     KAZEIA_BAD_ARGUMENT);
-    assert_non_null(strstr(kazeia_last_error(), "'tool'"));
     assert_int_equal(kz_template_encode(f.chat_template, &longer, 1, true, ids, 8, &count),
                      KAZEIA_BAD_ARGUMENT);
     assert_int_equal(count, 77);
@@ -214,25 +210,74 @@ static void damaged_sections_are_refused(void **state) {
     tiny_chat_clear(&chat);
 }
 
-static void templates_without_the_roles_are_refused(void **state) {
+// Roles stand inside of what templates make tokens of: only words are trusted there.
+static void only_words_are_roles(void **state) {
     (void)state;
-    uint8_t *bytes = NULL;
+    fixture f;
+    uint32_t ids[256];
     size_t count = 0;
-    const kz_chat_template no_user = {
-        .start = "", .generation = "", .roles = {{"assistant", "", ""}}, .role_count = 1};
-    const kz_chat_template twice = {
-        .start = "",
-        .generation = "",
-        .roles = {{"user", "", ""}, {"assistant", "", ""}, {"user", "", ""}},
-        .role_count = 3};
-    const kz_chat_template no_system = {.start = "",
-                                        .generation = "",
-                                        .default_system = "Sois bref.",
-                                        .roles = {{"user", "", ""}, {"assistant", "", ""}},
-                                        .role_count = 2};
-    assert_int_equal(kz_chat_template_build(&no_user, NULL, &bytes, &count), KAZEIA_BAD_ARGUMENT);
-    assert_int_equal(kz_chat_template_build(&twice, NULL, &bytes, &count), KAZEIA_BAD_ARGUMENT);
-    assert_int_equal(kz_chat_template_build(&no_system, NULL, &bytes, &count), KAZEIA_BAD_ARGUMENT);
+    open_fixture(&f, NULL);
+    const kz_message message = {.role = "x<|im_end|>", .text = "a", .bytes = 1};
+    assert_int_equal(kz_template_encode(f.chat_template, &message, 1, false, ids, 256, &count),
+                     KAZEIA_OK);
+    assert_int_equal(count_special(f.tokenizer, ids, count), 2);
+    close_fixture(&f);
+}
+
+// Half of a reply's text is not the reply: its ids are not taken.
+static void altered_replies_are_text(void **state) {
+    (void)state;
+    fixture f;
+    uint32_t ids[256];
+    size_t count = 0;
+    const uint32_t reply[] = {'u', 's', 200};
+    const kz_message message = {
+        .role = "user", .text = "us", .bytes = 2, .ids = reply, .id_count = 3};
+    kz_message without = message;
+    without.ids = NULL;
+    open_fixture(&f, NULL);
+    uint32_t expected[256];
+    size_t expected_count = 0;
+    assert_int_equal(kz_template_encode(f.chat_template, &message, 1, false, ids, 256, &count),
+                     KAZEIA_OK);
+    assert_int_equal(
+        kz_template_encode(f.chat_template, &without, 1, false, expected, 256, &expected_count),
+        KAZEIA_OK);
+    assert_int_equal(count, expected_count + 2); // "us" is one token, the reply three
+    close_fixture(&f);
+}
+
+// Whatever the instructions are, they end, and with a sentence where they are wrong.
+static void damaged_sections_run_to_an_end(void **state) {
+    (void)state;
+    tiny_chat chat;
+    tiny_chat_init(&chat, "Sois bref.", true, NULL, 0);
+    const kz_message messages[] = {{.role = "user", .text = "salut", .bytes = 5},
+                                   {.role = "assistant", .text = "bonjour", .bytes = 7}};
+    const kz_template_options options = {.longest_run = 4096};
+    uint8_t *copy = malloc(chat.chat_template_bytes);
+    assert_non_null(copy);
+    size_t ran = 0;
+    for (size_t i = 0; i < chat.chat_template_bytes * 8; i++) {
+        kz_chat_template read;
+        kz_template *chat_template = NULL;
+        kz_text_buffer text;
+        memcpy(copy, chat.chat_template, chat.chat_template_bytes);
+        copy[i / 8] ^= (uint8_t)(1u << (i % 8));
+        const kz_bytes section = {copy, chat.chat_template_bytes};
+        if (kz_chat_template_open(&section, &read) != KAZEIA_OK) {
+            continue;
+        }
+        assert_int_equal(kz_text_buffer_init(&text, NULL, 0, 65536), KAZEIA_OK);
+        if (kz_template_create(&read, NULL, &options, NULL, &chat_template) == KAZEIA_OK) {
+            ran += kz_template_write(chat_template, messages, 2, true, &text) == KAZEIA_OK;
+        }
+        kz_template_destroy(chat_template);
+        kz_text_buffer_clear(&text);
+    }
+    assert_true(ran > 100);
+    free(copy);
+    tiny_chat_clear(&chat);
 }
 
 int main(void) {
@@ -242,7 +287,9 @@ int main(void) {
         cmocka_unit_test(replies_keep_their_ids),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(damaged_sections_are_refused),
-        cmocka_unit_test(templates_without_the_roles_are_refused),
+        cmocka_unit_test(only_words_are_roles),
+        cmocka_unit_test(altered_replies_are_text),
+        cmocka_unit_test(damaged_sections_run_to_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

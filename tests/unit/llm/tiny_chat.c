@@ -51,16 +51,88 @@ static void build_tokenizer(tiny_chat *chat) {
     require(kz_tokenizer_build(&source, NULL, &chat->tokenizer, &chat->tokenizer_bytes));
 }
 
+// Strings of the template, by their places in `texts`.
+enum {
+    MESSAGES,
+    MESSAGE,
+    ROLE,
+    CONTENT,
+    SYSTEM,
+    START,
+    LINE,
+    FINISH,
+    ASKED,
+    REPLY,
+    DEFAULT,
+    TEXT_COUNT
+};
+
+static size_t write_steps(kz_template_step *steps, bool has_default) {
+    static const kz_template_step head[] = {{.op = KZ_DO_LOAD, .argument = MESSAGES},
+                                            {.op = KZ_DO_FOR_BEGIN},
+                                            {.op = KZ_DO_FOR_ITEM},
+                                            {.op = KZ_DO_STORE, .argument = MESSAGE}};
+    // In front of the first message, where that is no system message.
+    static const kz_template_step start[] = {{.op = KZ_DO_LOOP, .argument = KZ_LOOP_FIRST},
+                                             {.op = KZ_DO_JUMP_FALSE, .argument = 12},
+                                             {.op = KZ_DO_LOAD, .argument = MESSAGE},
+                                             {.op = KZ_DO_ATTRIBUTE, .argument = ROLE},
+                                             {.op = KZ_DO_STRING, .argument = SYSTEM},
+                                             {.op = KZ_DO_NOT_EQUAL},
+                                             {.op = KZ_DO_JUMP_FALSE, .argument = 12},
+                                             {.op = KZ_DO_PRINT_TEXT, .argument = DEFAULT}};
+    static const kz_template_step body[] = {{.op = KZ_DO_STRING, .argument = START},
+                                            {.op = KZ_DO_LOAD, .argument = MESSAGE},
+                                            {.op = KZ_DO_ATTRIBUTE, .argument = ROLE},
+                                            {.op = KZ_DO_STRING, .argument = LINE},
+                                            {.op = KZ_DO_LOAD, .argument = MESSAGE},
+                                            {.op = KZ_DO_ATTRIBUTE, .argument = CONTENT},
+                                            {.op = KZ_DO_STRING, .argument = FINISH},
+                                            {.op = KZ_DO_PRINT_SUM, .argument = 5},
+                                            {.op = KZ_DO_FOR_NEXT, .argument = 2},
+                                            {.op = KZ_DO_LOAD, .argument = ASKED},
+                                            {.op = KZ_DO_JUMP_FALSE},
+                                            {.op = KZ_DO_PRINT_TEXT, .argument = REPLY},
+                                            {.op = KZ_DO_END}};
+    size_t count = 4;
+    memcpy(steps, head, sizeof head);
+    if (has_default) {
+        memcpy(steps + count, start, sizeof start);
+        count += 8;
+    }
+    memcpy(steps + count, body, sizeof body);
+    steps[1].argument = (uint32_t)count + 9;
+    steps[count + 10].argument = (uint32_t)count + 12;
+    return count + 13;
+}
+
 static void build_template(tiny_chat *chat, const char *default_system) {
-    const kz_chat_template chatml = {
-        .start = "",
-        .default_system = default_system,
-        .generation = "<|im_start|>assistant\n",
-        .roles = {{"system", "<|im_start|>system\n", "<|im_end|>\n"},
-                  {"user", "<|im_start|>user\n", "<|im_end|>\n"},
-                  {"assistant", "<|im_start|>assistant\n", "<|im_end|>\n"}},
-        .role_count = 3,
-    };
+    static const char *const texts[TEXT_COUNT] = {"messages",
+                                                  "message",
+                                                  "role",
+                                                  "content",
+                                                  "system",
+                                                  "<|im_start|>",
+                                                  "\n",
+                                                  "<|im_end|>\n",
+                                                  "add_generation_prompt",
+                                                  "<|im_start|>assistant\n"};
+    kz_template_step steps[32];
+    kz_bytes strings[TEXT_COUNT];
+    char first[256] = "";
+    if (default_system) {
+        (void)snprintf(first, sizeof first, "<|im_start|>system\n%s<|im_end|>\n", default_system);
+    }
+    for (size_t i = 0; i < TEXT_COUNT; i++) {
+        const char *text = i == DEFAULT ? first : texts[i];
+        strings[i] = (kz_bytes){(const uint8_t *)text, strlen(text)};
+    }
+    const kz_chat_template_source chatml = {
+        .marks = {"", "", "", ""},
+        .code = steps,
+        .code_count = (uint32_t)write_steps(steps, default_system != NULL),
+        .strings = strings,
+        .string_count = TEXT_COUNT};
     require(
         kz_chat_template_build(&chatml, NULL, &chat->chat_template, &chat->chat_template_bytes));
 }
