@@ -9,10 +9,10 @@
 // is remembered for each state of an automaton, so that most steps only join what is known
 // (constrain.c).
 //
-// All memory is taken at creation: about 12 bytes for each letter of the vocabulary that the trie
-// does not share, and some 8 MB. Bounded: nesting KZ_CONSTRAIN_DEPTH (deeper nesting is not
-// allowed), and what a step may look at; beyond it, and where no token of the vocabulary continues
-// the text, the mask is empty and kz_constrain_check tells why.
+// All memory is taken at creation: 8 MB for a vocabulary of 49,152 tokens, 17 MB for one of
+// 151,936. Bounded: nesting KZ_CONSTRAIN_DEPTH (deeper nesting is not allowed), and what a step may
+// look at; beyond it, and where no token of the vocabulary continues the text, the mask is empty
+// and kz_constrain_check tells why.
 //
 // One thread at a time.
 #ifndef KZ_LLM_CONSTRAIN_H
@@ -28,7 +28,8 @@ typedef struct kz_constrain kz_constrain;
 
 // `stops` [stop_count] is copied; `vocabulary` is the length of a row of logits: masks have that
 // many bits, and ids from it on never may come. Grammar and tokenizer must outlive the constraint.
-// BAD_ARGUMENT when the vocabulary has no token that may begin; OUT_OF_MEMORY.
+// BAD_FILE when the vocabulary has no token that may begin, UNSUPPORTED when the grammar's
+// beginning is over a limit, both as kz_constrain_check; OUT_OF_MEMORY.
 KAZEIA_MUST_CHECK kazeia_status kz_constrain_create(const kz_grammar *grammar,
                                                     const kz_tokenizer *tokenizer,
                                                     const int64_t *stops, size_t stop_count,

@@ -10,7 +10,7 @@
 #include "llm/grammar_nfa.h"
 #include "llm/grammar_tables.h"
 
-#define WORK_LIMIT ((uint64_t)400 * 1000 * 1000) // edges looked at: a second or so
+#define WORK_LIMIT ((uint64_t)100 * 1000 * 1000) // edges looked at: less than a second
 #define MEMBER_LIMIT (1u << 23)                  // states in all subsets of one rule
 #define SLOT_COUNT (KZ_GRAMMAR_STATE_LIMIT * 2)
 
