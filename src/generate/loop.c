@@ -30,9 +30,17 @@ kazeia_status kz_loop_start(kz_loop *loop, const int32_t *ids, size_t count) {
 
 // --- Choice -------------------------------------------------------------------------------------
 
-static void forbid_word(uint32_t allowed, float *logits, uint32_t count) {
+static void forbid_all(float *logits, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
-        logits[i] = (allowed >> i) & 1 ? logits[i] : -INFINITY;
+        logits[i] = -INFINITY;
+    }
+}
+
+// Goes from one forbidden token to the next: inside a text nearly all are allowed.
+static void forbid_word(uint32_t allowed, float *logits, uint32_t count) {
+    uint32_t forbidden = count < WORD_BITS ? ~allowed & ((1u << count) - 1) : ~allowed;
+    for (; forbidden != 0; forbidden &= forbidden - 1) {
+        logits[__builtin_ctz(forbidden)] = -INFINITY;
     }
 }
 
@@ -42,8 +50,11 @@ static void apply_mask(const uint32_t *allowed, float *logits, uint32_t vocabula
     for (uint32_t first = 0; first < vocabulary; first += WORD_BITS) {
         const uint32_t word = allowed[first / WORD_BITS];
         const uint32_t left = vocabulary - first;
-        if (word != UINT32_MAX) {
-            forbid_word(word, logits + first, left < WORD_BITS ? left : WORD_BITS);
+        const uint32_t count = left < WORD_BITS ? left : WORD_BITS;
+        if (word == 0) {
+            forbid_all(logits + first, count);
+        } else if (word != UINT32_MAX) {
+            forbid_word(word, logits + first, count);
         }
     }
 }
