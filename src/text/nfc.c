@@ -8,21 +8,26 @@
 // through.
 #include "text/nfc.h"
 
+#include <string.h>
 #include <utf8proc.h>
 
 #define FIRST_CHANGING_BYTE 0xccu // first byte of U+0300
+#define COMPOSING ((utf8proc_option_t)(UTF8PROC_STABLE | UTF8PROC_COMPOSE))
 
 kazeia_status kz_nfc_init(kz_nfc *nfc, size_t max_characters, const kazeia_allocator *allocator) {
     *nfc = (kz_nfc){.allocator = kz_allocator_or_default(allocator), .capacity = max_characters};
     void *memory = NULL;
     KZ_TRY(kz_alloc(&nfc->allocator, max_characters, sizeof *nfc->characters, "NFC", &memory));
     nfc->characters = memory;
+    KZ_TRY(kz_alloc(&nfc->allocator, max_characters, sizeof *nfc->scratch, "NFC", &memory));
+    nfc->scratch = memory;
     return KAZEIA_OK;
 }
 
 void kz_nfc_clear(kz_nfc *nfc) {
-    if (nfc->characters != NULL) {
+    if (nfc->characters != NULL) { // zeros have no allocator
         kz_free(&nfc->allocator, nfc->characters);
+        kz_free(&nfc->allocator, nfc->scratch);
     }
     *nfc = (kz_nfc){0};
 }
@@ -38,8 +43,56 @@ static bool may_change(const uint8_t *text, size_t count) {
     return false;
 }
 
-static kazeia_status check_marks(const uint8_t *text, size_t count) {
-    uint32_t mark_count = 0;
+// --- Order of marks -----------------------------------------------------------------------------
+
+static uint32_t class_of(int32_t character) {
+    return (uint32_t)utf8proc_get_property(character)->combining_class & 0xffu;
+}
+
+// By class, marks of one class in the order of the text. utf8proc exchanges neighbours, which costs
+// the square of a run: a hostile text has a million in a row.
+static void sort_marks(int32_t *marks, int32_t *scratch, size_t count) {
+    size_t starts[257] = {0};
+    for (size_t i = 0; i < count; i++) {
+        starts[class_of(marks[i]) + 1]++;
+    }
+    for (size_t class = 0; class < 256; class ++) {
+        starts[class + 1] += starts[class];
+    }
+    for (size_t i = 0; i < count; i++) {
+        scratch[starts[class_of(marks[i])]++] = marks[i];
+    }
+    memcpy(marks, scratch, count * sizeof *marks);
+}
+
+static bool are_sorted(const int32_t *marks, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        if (class_of(marks[i]) < class_of(marks[i - 1])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void order_marks(const kz_nfc *nfc, size_t count) {
+    for (size_t i = 0; i < count;) {
+        const size_t first = i;
+        while (i < count && class_of(nfc->characters[i]) != 0) {
+            i++;
+        }
+        // Nearly all texts have them in order.
+        if (!are_sorted(nfc->characters + first, i - first)) {
+            sort_marks(nfc->characters + first, nfc->scratch, i - first);
+        }
+        i = i > first ? i : i + 1;
+    }
+}
+
+// --- Composing ----------------------------------------------------------------------------------
+
+static kazeia_status decompose(const kz_nfc *nfc, const uint8_t *text, size_t count,
+                               size_t *out_characters) {
+    size_t used = 0;
     for (size_t i = 0; i < count;) {
         utf8proc_int32_t character = 0;
         const utf8proc_ssize_t length =
@@ -47,37 +100,35 @@ static kazeia_status check_marks(const uint8_t *text, size_t count) {
         if (length <= 0) {
             return kz_fail(KAZEIA_BAD_ARGUMENT, "text: byte %zu of %zu is not UTF-8", i, count);
         }
-        // The class is what sorting goes by: only runs of marks are ever reordered.
-        const bool is_mark = utf8proc_get_property(character)->combining_class != 0;
-        mark_count = is_mark ? mark_count + 1 : 0;
-        if (mark_count > KZ_NFC_MARK_LIMIT) {
+        const utf8proc_ssize_t parts =
+            utf8proc_decompose_char(character, nfc->characters + used,
+                                    (utf8proc_ssize_t)(nfc->capacity - used), COMPOSING, NULL);
+        // One element stays free: the composed text gets a NUL that may need it.
+        if (parts < 0 || (size_t)parts >= nfc->capacity - used) {
             return kz_fail(KAZEIA_BAD_ARGUMENT,
-                           "text: more than %u combining marks in a row before byte %zu of %zu",
-                           KZ_NFC_MARK_LIMIT, i, count);
+                           "text: %zu bytes decompose into more than the %zu characters that room "
+                           "was made for",
+                           count, nfc->capacity);
         }
+        used += (size_t)parts;
         i += (size_t)length;
     }
+    *out_characters = used;
     return KAZEIA_OK;
 }
 
 kazeia_status kz_nfc_compose(kz_nfc *nfc, const uint8_t *text, size_t count,
                              const uint8_t **out_text, size_t *out_count) {
+    size_t characters = 0;
     if (!may_change(text, count)) {
         *out_text = text;
         *out_count = count;
         return KAZEIA_OK;
     }
-    KZ_TRY(check_marks(text, count));
-    const utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
-    const utf8proc_ssize_t characters = utf8proc_decompose(
-        text, (utf8proc_ssize_t)count, nfc->characters, (utf8proc_ssize_t)nfc->capacity, options);
-    // One element stays free: the composed text gets a NUL that may need it.
-    if (characters < 0 || (size_t)characters >= nfc->capacity) {
-        return kz_fail(KAZEIA_BAD_ARGUMENT,
-                       "text: %zu bytes decompose into %lld characters; room was made for %zu",
-                       count, (long long)characters, nfc->capacity);
-    }
-    const utf8proc_ssize_t bytes = utf8proc_reencode(nfc->characters, characters, options);
+    KZ_TRY(decompose(nfc, text, count, &characters));
+    order_marks(nfc, characters);
+    const utf8proc_ssize_t bytes =
+        utf8proc_reencode(nfc->characters, (utf8proc_ssize_t)characters, COMPOSING);
     if (bytes < 0) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "text: %zu bytes have no composed form: %s", count,
                        utf8proc_errmsg(bytes));

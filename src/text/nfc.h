@@ -7,14 +7,11 @@
 
 #include "base/alloc.h"
 
-// Combining marks in a row. They are put in order by exchanging neighbours, which costs their
-// square: the limit keeps a hostile text's time linear, far above what any language writes.
-#define KZ_NFC_MARK_LIMIT 1024u
-
 // The caller's memory; one thread at a time.
 typedef struct kz_nfc {
     kazeia_allocator allocator;
     int32_t *characters; // [capacity]; after composing, the UTF-8 of the result
+    int32_t *scratch;    // [capacity] for runs of marks out of order
     size_t capacity;
 } kz_nfc;
 
@@ -25,8 +22,8 @@ KAZEIA_MUST_CHECK kazeia_status kz_nfc_init(kz_nfc *nfc, size_t max_characters,
 void kz_nfc_clear(kz_nfc *nfc);
 
 // Composes. The result is `text` itself when nothing in it can change, else it lies in `nfc` until
-// the next call. BAD_ARGUMENT when the room or the limit of marks is exceeded, or `text` is not
-// UTF-8. The form is that of Unicode Standard Annex 15, in the version of the utf8proc library.
+// the next call; time is linear. BAD_ARGUMENT when the room is exceeded, or `text` is not UTF-8.
+// The form is that of Unicode Standard Annex 15, in the version of the utf8proc library.
 KAZEIA_MUST_CHECK kazeia_status kz_nfc_compose(kz_nfc *nfc, const uint8_t *text, size_t count,
                                                const uint8_t **out_text, size_t *out_count);
 

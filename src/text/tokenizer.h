@@ -22,7 +22,7 @@ typedef struct kz_tokenizer kz_tokenizer;
 
 typedef struct kz_tokenizer_options {
     size_t max_text_bytes; // longest text to encode; 0: KZ_TOKENIZER_TEXT_BYTES. About 36 bytes of
-                           // memory each (45 where the model wants NFC), touched only when used
+                           // memory each (51 where the model wants NFC), touched only when used
 } kz_tokenizer_options;
 
 typedef enum kz_encode_flag {
