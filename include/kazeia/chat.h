@@ -116,6 +116,10 @@ typedef struct kazeia_chat_settings {
     kazeia_overflow overflow;
     uint32_t reserve_tokens; // below the context's length; 0: a quarter of it
     uint32_t branch_count;   // conversations that the stage holds, 1 to 32; 0: one
+    // What every reply must be, its thoughts included: GBNF as llama.cpp writes it, or a JSON
+    // schema; at most one of both (docs/constrain.md). NULL: anything. A reply that max_tokens or
+    // the context ends is the beginning of such a text.
+    const char *grammar, *json_schema;
 } kazeia_chat_settings;
 
 // No system message of its own, the template, as many tokens as fit, greedy.
@@ -130,8 +134,9 @@ KAZEIA_API kazeia_chat_settings kazeia_chat_settings_default(void);
 // Creation fails with UNSUPPORTED when the program is no language model or, unless is_raw is set,
 // has no chat template or no tokenizer; BAD_ARGUMENT when a sampling number is out of its range or
 // the system message is longer than the context; BAD_FILE when the program's methods or metadata
-// are not those of docs/abilities.md; OUT_OF_MEMORY. A raw chat of a program without tokenizer
-// measures ids; feed, finish and text to measure are UNSUPPORTED.
+// are not those of docs/abilities.md; OUT_OF_MEMORY. A grammar or schema that is wrong is
+// BAD_FILE, one that is not handled UNSUPPORTED, both by line and column or by name. A raw chat of
+// a program without tokenizer measures ids; feed, finish and text to measure are UNSUPPORTED.
 //
 // feed takes all or nothing; BAD_ARGUMENT when the turn is longer than any context could hold. next
 // computes one chunk of the prompt or one token; `capacity` must be at least 4, the bytes of the

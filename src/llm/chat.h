@@ -36,6 +36,9 @@ typedef struct kz_chat_settings {
     const char *const *stops; // [stop_count] copied: strings that end a reply and are not given
     size_t stop_count;
     bool ignores_stop_tokens;
+    // What a reply must be, thoughts included: GBNF or a JSON schema, one of both, used up at
+    // creation (docs/constrain.md).
+    const char *grammar, *json_schema;
     uint32_t prompt_lookup; // most guessed tokens at once, up to KZ_DRAFT_LIMIT; 0: none
     // The template's. `tools`: a JSON array, `variables`: a JSON object, both read at creation.
     kz_thinking thinking;

@@ -161,6 +161,39 @@ static kazeia_status open_text(kz_chat *chat) {
     return reserve_reply(chat);
 }
 
+static kazeia_status compile_grammar(kz_chat *chat) {
+    const char *grammar = chat->settings.grammar, *schema = chat->settings.json_schema;
+    if (grammar && schema) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT,
+                       "chat: a grammar and a JSON schema are given; a reply follows one of both");
+    }
+    if (!chat->tokenizer) {
+        return kz_fail(KAZEIA_UNSUPPORTED,
+                       "chat: the program has no tokenizer: its replies can follow no grammar");
+    }
+    return schema ? kz_grammar_compile_json_schema(schema, strlen(schema), &chat->allocator,
+                                                   &chat->grammar)
+                  : kz_grammar_compile_gbnf(grammar, strlen(grammar), &chat->allocator,
+                                            &chat->grammar);
+}
+
+static kazeia_status open_constraint(kz_chat *chat) {
+    const int64_t *stops = NULL;
+    size_t stop_count = 0;
+    if (!chat->settings.grammar && !chat->settings.json_schema) {
+        return KAZEIA_OK;
+    }
+    KZ_TRY(compile_grammar(chat));
+    // Stop tokens that are ignored still tell that a grammar's text is whole.
+    kz_program_integers(chat->program, "chat.stop_tokens", &stops, &stop_count);
+    KZ_TRY(kz_constrain_create(chat->grammar, chat->tokenizer, stops, stop_count,
+                               kz_session_vocabulary(chat->session), &chat->allocator,
+                               &chat->constrain));
+    chat->mask = kz_constrain_mask(chat->constrain);
+    chat->loop.mask = &chat->mask;
+    return KAZEIA_OK;
+}
+
 static kazeia_status reserve_branch(kz_chat *chat, chat_branch *branch) {
     const kazeia_allocator *memory = &chat->allocator;
     const size_t context = kz_session_limit(chat->session);
@@ -219,6 +252,7 @@ static kazeia_status fill_chat(kz_chat *chat, kz_pool *pool) {
     // The session first: when it is above the memory limit, nothing else is taken.
     KZ_TRY(open_model(chat, pool));
     KZ_TRY(open_text(chat));
+    KZ_TRY(open_constraint(chat));
     KZ_TRY(reserve(chat));
     KZ_TRY(add_system(chat));
     for (uint32_t i = 0; i < chat->branch_count; i++) {
@@ -229,6 +263,8 @@ static kazeia_status fill_chat(kz_chat *chat, kz_pool *pool) {
     chat->settings.system = NULL;
     chat->settings.stops = NULL;
     chat->settings.tools = NULL;
+    chat->settings.grammar = NULL;
+    chat->settings.json_schema = NULL;
     chat->settings.variables = NULL;
     return KAZEIA_OK;
 }
@@ -269,6 +305,8 @@ void kz_chat_destroy(kz_chat *chat) {
         return;
     }
     const kazeia_allocator memory = chat->allocator;
+    kz_constrain_destroy(chat->constrain);
+    kz_grammar_destroy(chat->grammar);
     kz_template_destroy(chat->chat_template);
     kz_tokenizer_close(chat->tokenizer);
     kz_sampler_destroy(chat->sampler);

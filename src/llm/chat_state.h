@@ -6,6 +6,7 @@
 #define KZ_LLM_CHAT_STATE_H
 
 #include "llm/chat.h"
+#include "llm/constrain.h"
 #include "llm/history.h"
 #include "llm/split.h"
 #include "text/detokenizer.h"
@@ -38,6 +39,9 @@ struct kz_chat {
     kz_tokenizer *tokenizer;    // NULL: the program has none
     kz_template *chat_template; // NULL when raw
     kz_stop_tokens stop_tokens;
+    kz_grammar *grammar; // NULL, as the constraint: a reply may be anything
+    kz_constrain *constrain;
+    kz_token_mask mask;
     kz_loop loop;
     atomic_int phase;
     kz_text_buffer turn; // bytes fed

@@ -116,6 +116,9 @@ kazeia_status kz_chat_compute_chunk(kz_chat *chat, bool is_reply) {
         return kz_session_extend(chat->session, chat->present, ids, chunk);
     }
     chat->loop.id_count = chat->prompt_count;
+    if (chat->constrain) {
+        kz_constrain_reset(chat->constrain);
+    }
     return kz_loop_start(&chat->loop, ids, chunk);
 }
 
@@ -270,7 +273,12 @@ static kazeia_status write_token(kz_chat *chat) {
     const uint64_t start_ns = kz_clock_now_ns();
     int32_t token = 0;
     kz_stop_action action = KZ_STOP_CONTINUE;
-    KZ_TRY(kz_loop_next(&chat->loop, &token, &action));
+    const kazeia_status status = kz_loop_next(&chat->loop, &token, &action);
+    if (status != KAZEIA_OK && status != KAZEIA_CANCELLED && chat->constrain) {
+        // An empty mask is the grammar's failure; the loop only sees that no token is left.
+        KZ_TRY(kz_constrain_check(chat->constrain));
+    }
+    KZ_TRY(status);
     // The token that ends the reply was computed, too, and counts.
     note_token_time(chat, start_ns);
     if (action == KZ_STOP_END) {
