@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "cli.h"
@@ -85,17 +86,60 @@ static uint64_t program_bytes(const cli_options *options, const char *id) {
     return bytes;
 }
 
+// The most memory that this process held at any time, mapped pages included. Linux counts in
+// kilobytes; others (macOS) in bytes.
+static double peak_memory_bytes(void) {
+    struct rusage use;
+    if (getrusage(RUSAGE_SELF, &use) != 0) {
+        return 0;
+    }
+#if defined(__linux__)
+    return (double)use.ru_maxrss * 1024;
+#else
+    return (double)use.ru_maxrss;
+#endif
+}
+
+// What a whole export comes to.
+typedef struct result {
+    double bytes, seconds, peak_bytes;
+    double weights, bits_per_weight; // of all tensors
+} result;
+
+static result sum_up(const cli_run *run, const json_t *description, double seconds) {
+    const char *id = json_string_value(json_object_get(description, "id"));
+    result sums = {.bytes = (double)program_bytes(&run->options, id),
+                   .seconds = seconds,
+                   .peak_bytes = peak_memory_bytes()};
+    double tensor_bytes = 0;
+    size_t i = 0;
+    const json_t *tensor = NULL;
+    json_array_foreach(json_object_get(description, "tensors"), i, tensor) {
+        sums.weights += cli_element_count(json_object_get(tensor, "shape"));
+        tensor_bytes += json_number_value(json_object_get(tensor, "bytes"));
+    }
+    sums.bits_per_weight = sums.weights > 0 ? tensor_bytes * 8 / sums.weights : 0;
+    return sums;
+}
+
 static kazeia_status print_result(cli_run *run, const json_t *description, double seconds) {
     const char *id = json_string_value(json_object_get(description, "id"));
-    const uint64_t bytes = program_bytes(&run->options, id);
+    const result sums = sum_up(run, description, seconds);
     if (run->options.is_json) {
-        return cli_print_json(json_pack("{s:o, s:s, s:I, s:o}", "output",
+        return cli_print_json(json_pack("{s:o, s:s, s:I, s:o, s:I, s:I, s:o}", "output",
                                         cli_json_string(run->options.output), "id", id, "bytes",
-                                        (json_int_t)bytes, "seconds", cli_json_real(seconds)),
+                                        (json_int_t)sums.bytes, "seconds",
+                                        cli_json_real(sums.seconds), "peak_rss_bytes",
+                                        (json_int_t)sums.peak_bytes, "weights",
+                                        (json_int_t)sums.weights, "bits_per_weight",
+                                        cli_json_real(sums.bits_per_weight)),
                               &run->failure);
     }
-    return cli_print(&run->failure, "%s: %.1f MB in %.1f s, id %s\n", run->options.output,
-                     (double)bytes / 1e6, seconds, id);
+    return cli_print(&run->failure,
+                     "%s: %.1f MB in %.1f s, %.0f weights of %.2f bits, %.0f MB of memory at most, "
+                     "id %s\n",
+                     run->options.output, sums.bytes / 1e6, sums.seconds, sums.weights,
+                     sums.bits_per_weight, sums.peak_bytes / 1e6, id);
 }
 
 kazeia_status cli_export(cli_run *run) {

@@ -4,27 +4,17 @@
 // out: what it holds and needs, for people or as JSON; with --verify also whether every byte is
 // right
 //
-// People get tensors and states summed up by format: a list of hundreds of lines says less.
+// People get states summed up by type and the tensors of equal layers on one line: a list of
+// hundreds of lines says less.
 #include <string.h>
 
 #include "cli.h"
 #include "description.h"
 #include "engine.h"
 #include "output.h"
+#include "tensor_tree.h"
 
 #define LONGEST_VALUE 60
-
-// "1.5 GB"; bytes below a thousand as they are. Thousands and not 1024, as disks and file managers
-// count.
-static kazeia_status print_bytes(cli_run *run, double bytes) {
-    static const char *const UNITS[] = {"bytes", "kB", "MB", "GB", "TB"};
-    size_t unit = 0;
-    while (bytes >= 1000 && unit < sizeof UNITS / sizeof UNITS[0] - 1) {
-        bytes /= 1000;
-        unit++;
-    }
-    return cli_print(&run->failure, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, UNITS[unit]);
-}
 
 static kazeia_status print_value(cli_run *run, const char *key, const json_t *value) {
     if (json_is_array(value)) {
@@ -103,7 +93,7 @@ static json_t *sums_by(const json_t *items, const char *key) {
 static kazeia_status print_sum(cli_run *run, const char *name, const json_t *sum) {
     CLI_TRY(cli_print(&run->failure, "  %-18s %5.0f   ", name,
                       json_number_value(json_array_get(sum, 0))));
-    CLI_TRY(print_bytes(run, json_number_value(json_array_get(sum, 1))));
+    CLI_TRY(cli_print_size(run, json_number_value(json_array_get(sum, 1))));
     return cli_print(&run->failure, "\n");
 }
 
@@ -122,19 +112,23 @@ static kazeia_status print_sums(cli_run *run, const char *title, const json_t *i
     return status;
 }
 
-static kazeia_status print_memory(cli_run *run, json_t *memory, const kazeia_program *program) {
+static const char *remark_on_memory(const char *name) {
+    if (strcmp(name, "weights") == 0) {
+        return ", mapped and shared";
+    }
+    return strcmp(name, "session") == 0 ? ", all that one conversation or stream takes" : "";
+}
+
+static kazeia_status print_memory(cli_run *run, json_t *memory) {
     const char *name = NULL;
     json_t *bytes = NULL;
     CLI_TRY(cli_print(&run->failure, "memory\n"));
     json_object_foreach(memory, name, bytes) {
         CLI_TRY(cli_print(&run->failure, "  %-18s ", name));
-        CLI_TRY(print_bytes(run, json_number_value(bytes)));
-        CLI_TRY(cli_print(&run->failure, "%s\n",
-                          strcmp(name, "weights") == 0 ? ", mapped and shared" : ""));
+        CLI_TRY(cli_print_size(run, json_number_value(bytes)));
+        CLI_TRY(cli_print(&run->failure, "%s\n", remark_on_memory(name)));
     }
-    CLI_TRY(cli_print(&run->failure, "  %-18s ", "one session"));
-    CLI_TRY(print_bytes(run, (double)kazeia_program_session_bytes(program)));
-    return cli_print(&run->failure, "\n");
+    return KAZEIA_OK;
 }
 
 static kazeia_status print_for_people(cli_run *run, const kazeia_program *program,
@@ -147,8 +141,11 @@ static kazeia_status print_for_people(cli_run *run, const kazeia_program *progra
     CLI_TRY(print_metadata(run, json_object_get(description, "metadata")));
     CLI_TRY(print_methods(run, json_object_get(description, "methods")));
     CLI_TRY(print_sums(run, "states", json_object_get(description, "states"), "type"));
-    CLI_TRY(print_sums(run, "tensors", json_object_get(description, "tensors"), "format"));
-    CLI_TRY(print_memory(run, json_object_get(description, "memory"), program));
+    CLI_TRY(cli_print(&run->failure, "tensors\n"));
+    CLI_TRY(cli_print_tensor_tree(run, json_object_get(description, "tensors"),
+                                  run->options.is_every_tensor));
+    CLI_TRY(print_sums(run, "formats", json_object_get(description, "tensors"), "format"));
+    CLI_TRY(print_memory(run, json_object_get(description, "memory")));
     return run->options.is_verifying ? cli_print(&run->failure, "every checksum is right\n")
                                      : KAZEIA_OK;
 }
@@ -160,6 +157,9 @@ static kazeia_status inspect(cli_run *run, const kazeia_program *program) {
         CLI_TRY(cli_checked(run, kazeia_program_verify(program)));
     }
     CLI_TRY(cli_describe(run, program, &description));
+    json_t *memory = json_object_get(description, "memory");
+    (void)json_object_set_new(memory, "session",
+                              json_integer((json_int_t)kazeia_program_session_bytes(program)));
     if (!run->options.is_json) {
         const kazeia_status status = print_for_people(run, program, description);
         json_decref(description);

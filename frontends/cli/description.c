@@ -44,3 +44,12 @@ kazeia_status cli_describe(cli_run *run, const kazeia_program *program, json_t *
     free(whole.text);
     return status;
 }
+
+// Sizes of tensors are below 2^53, where a double is exact.
+double cli_element_count(const json_t *shape) {
+    double count = 1;
+    for (size_t i = 0; i < json_array_size(shape); i++) {
+        count *= json_number_value(json_array_get(shape, i));
+    }
+    return count;
+}

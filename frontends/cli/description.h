@@ -12,5 +12,7 @@
 
 // Release *out_description with json_decref.
 kazeia_status cli_describe(cli_run *run, const kazeia_program *program, json_t **out_description);
+// The product of a tensor's shape.
+double cli_element_count(const json_t *shape);
 
 #endif

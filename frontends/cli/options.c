@@ -66,6 +66,7 @@ static const option_binding BINDINGS[] = {
     WHOLE("--activations", activations, 8, 16),
     WHOLE("--shards", shards, 1, 999),
     SWITCH("--verify", is_verifying),
+    SWITCH("--tensors", is_every_tensor),
     NAME("--model", model),
     NAME("--template", chat_template),
     NAME("--language", language),

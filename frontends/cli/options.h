@@ -17,7 +17,7 @@ typedef struct cli_options {
     const char *output, *mode, *weights, *recipe, *kv, *chat_template;
     const char *model, *stt, *llm, *voice, *language, *commands, *timeline;
     const char *prompt, *system, *perplexity, *logits;
-    bool is_raw, has_no_guards, is_special, is_decoding, is_verifying;
+    bool is_raw, has_no_guards, is_special, is_decoding, is_verifying, is_every_tensor;
     uint64_t threads, memory_limit, context, activations, shards, max_tokens, top_k, seed;
     uint64_t prefill, decode, depth, repeat;
     double temperature, top_p, min_p, speed;

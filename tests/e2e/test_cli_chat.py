@@ -50,7 +50,13 @@ class Chat(program.Program):
     def test_export_says_what_it_wrote(self):
         path = self.folder / "sharded.kzp"
         line, = self.lines_of("export", self.checkpoint, "-o", path, "--shards", "3")
-        self.assertEqual(list(line), ["output", "id", "bytes", "seconds"])
+        self.assertEqual(list(line), ["output", "id", "bytes", "seconds", "peak_rss_bytes",
+                                      "weights", "bits_per_weight"])
+        tensors = self.lines_of("inspect", path)[0]["tensors"]
+        self.assertEqual(line["weights"], sum(math.prod(tensor["shape"]) for tensor in tensors))
+        self.assertAlmostEqual(line["bits_per_weight"] * line["weights"],
+                               8 * sum(tensor["bytes"] for tensor in tensors), delta=1)
+        self.assertGreater(line["peak_rss_bytes"], 1 << 20)
         files = [path, *self.folder.glob(f"sharded.{line['id'][:8]}.*-of-3.kzw")]
         self.assertEqual(len(files), 4)
         self.assertEqual(line["bytes"], sum(file.stat().st_size for file in files))
@@ -79,8 +85,17 @@ class Chat(program.Program):
         kv_only, = self.lines_of("inspect", "kv")
         self.assertNotIn("prefill_forward", [method["name"] for method in kv_only["methods"]])
         text = self.assert_works("inspect", "tiny", "--verify")
-        for words in ("ability: chat", "kv_forward", "q8_0", "one session", "every checksum is right"):
+        for words in ("ability: chat", "kv_forward", "q8_0", "session", "every checksum is right"):
             self.assertIn(words, text)
+        layers = len({tensor["name"].split(".")[1] for tensor in description["tensors"]
+                      if tensor["name"].startswith("layers.")})
+        self.assertRegex(text, rf"(?m)^  layers\n    \*\n(.*\n)*? .* {layers} x ")
+        whole = self.assert_works("inspect", "tiny", "--tensors")
+        self.assertEqual(len([line for line in whole.splitlines() if " bits  " in line]),
+                         len(description["tensors"]))
+        memory = description["memory"]
+        self.assertEqual(list(memory), ["weights", "arena", "states", "work", "session"])
+        self.assertEqual(memory["session"], memory["arena"] + memory["states"] + memory["work"])
         self.assertIs(self.lines_of("inspect", "tiny", "--verify")[0]["verified"], True)
 
     def test_verify_finds_a_flipped_bit(self):
