@@ -3,11 +3,10 @@
 // in: kz_matmul, panels, tokens. out: the rows' outputs, equal to the last bit to those of
 // matmul_a8_tile.h: the tiles only do the exact integer part, 16 tokens x 16 rows x 32 k at a time,
 // and the scaling is the same operations. Tokens that do not fill a tile run the AVX512-VNNI kernel
-// for that reason. A block's product is stored and scaled while the next one is multiplied:
-// scaling, not multiplying, is what bounds the speed. Q6_K has two scales in a block: its integers
-// are multiplied by them as they are unpacked, and since that takes 13 bits, a tile does the upper
-// and another the lower byte. Tiles are configured at the start of a call and released at its end,
-// so no thread keeps them between calls.
+// for that reason. A block's product is stored and scaled while the next one is multiplied: storing
+// and scaling, not multiplying, are what bounds the speed. Q6_K has two scales in a block, so it
+// would be stored twice, and gains nothing over matmul_a8_bulk_tile.h. Tiles are configured at the
+// start of a call and released at its end, so no thread keeps them between calls.
 #define KZ_ISA amx
 #include <string.h>
 
@@ -37,10 +36,10 @@ typedef struct tile_config {
 } tile_config;
 
 // Tiles 0 and 3: sums; 1 and 4: 16 tokens x 32 activations; 2 and 5: 8 groups of 16 rows x 4
-// weights; 6 and 7: sums of Q6_K's lower bytes.
+// weights.
 static void configure_tiles(void) {
-    static const uint8_t rows[] = {16, 16, 8, 16, 16, 8, 16, 16};
-    static const uint8_t row_bytes[] = {64, 32, 64, 64, 32, 64, 64, 64};
+    static const uint8_t rows[] = {16, 16, 8, 16, 16, 8};
+    static const uint8_t row_bytes[] = {64, 32, 64, 64, 32, 64};
     tile_config config;
     memset(&config, 0, sizeof config);
     config.palette = 1;
@@ -50,11 +49,6 @@ static void configure_tiles(void) {
     }
     TILE_FENCE();
     _tile_loadconfig(&config);
-}
-
-// A type with halves has two bytes a weight, and half as many blocks in a chunk for that.
-SIMD_INLINE size_t chunk_blocks(kz_type type) {
-    return a8_has_halves(type) ? CHUNK_BLOCKS / 2 : CHUNK_BLOCKS;
 }
 
 // A panel's chunk as the tiles take it. Values lie as in a Q8_0 record, whose own are not copied.
@@ -70,32 +64,10 @@ typedef struct amx_weights {
 typedef struct amx_chunk {
     amx_weights weights[GROUP_PANELS];
     float sums[GROUP_PANELS][GROUP_TOKENS][KZ_PANEL_ROWS];
-    int32_t products[2][2][AMX_TOKENS][KZ_PANEL_ROWS]; // [odd block][lower bytes]
+    int32_t products[2][AMX_TOKENS][KZ_PANEL_ROWS];
     float scales[CHUNK_BLOCKS][AMX_TOKENS];
     float offsets[CHUNK_BLOCKS][AMX_TOKENS]; // scale * sum of the block
 } amx_chunk;
-
-// Bytes from a block's values to their lower bytes.
-#define LOWER_BYTES (CHUNK_BLOCKS / 2 * BLOCK_BYTES)
-
-// Signed bytes times the rows' factors, 16 bits each: the upper bytes to out[0..63], the lower ones
-// to out[LOWER_BYTES].
-SIMD_INLINE void store_scaled(vint bytes, vint factors, int8_t *out) {
-    const __mmask64 odd_bytes = 0xaaaaaaaaaaaaaaaa;
-    const vint even = _mm512_srai_epi16(_mm512_slli_epi16(bytes, 8), 8);
-    const vint odd = _mm512_srai_epi16(bytes, 8);
-    const vint a = _mm512_mullo_epi16(even, factors);
-    const vint b = _mm512_mullo_epi16(odd, factors);
-    i_store(out, _mm512_mask_blend_epi8(odd_bytes, _mm512_srli_epi16(a, 8), b));
-    i_store(out + LOWER_BYTES, _mm512_mask_blend_epi8(odd_bytes, a, _mm512_slli_epi16(b, 8)));
-}
-
-// Each row's factor in both 16-bit halves of its 32 bits.
-SIMD_INLINE vint row_factors(const int8_t *factors) {
-    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)factors);
-    const vint words = _mm512_cvtepi8_epi32(bytes);
-    return _mm512_mask_blend_epi16(0xaaaaaaaa, words, _mm512_slli_epi32(words, 16));
-}
 
 // Block `b` of a record to signed bytes. `b % 2` is a constant.
 SIMD_INLINE void unpack_block(kz_type type, const uint8_t *record, size_t b, int8_t *out) {
@@ -103,22 +75,8 @@ SIMD_INLINE void unpack_block(kz_type type, const uint8_t *record, size_t b, int
     const vint offset = _mm512_set1_epi8((char)a8_offset(type));
     SIMD_UNROLL
     for (size_t group = 0; group < 8; group++) {
-        const vint q = _mm512_sub_epi8(a8_weights(type, part, b % 2 * 8 + group), offset);
-        if (a8_has_halves(type)) {
-            const int8_t *factors = (const int8_t *)record + 64 + (2 * b + group / 4) * 16;
-            store_scaled(q, row_factors(factors), out + 64 * group);
-        } else {
-            i_store(out + 64 * group, q);
-        }
-    }
-}
-
-SIMD_INLINE void unpack_scales(kz_type type, const uint8_t *record, const a8_sixes *sixes, size_t b,
-                               float *out_scales, float *out_minima) {
-    v_store(out_scales, a8_scale(type, record, sixes, b));
-    if (a8_has_minimum(type)) {
-        const vfloat minimum = a8_minimum(type, record, sixes, b);
-        v_store(out_minima, a8_is_k(type) ? v_sub(v_zero(), minimum) : minimum);
+        const vint q = a8_weights(type, part, b % 2 * 8 + group);
+        i_store(out + 64 * group, _mm512_sub_epi8(q, offset));
     }
 }
 
@@ -130,7 +88,8 @@ SIMD_INLINE void open_weights(kz_type type, const uint8_t *records, size_t block
         a8_sixes sixes;
         a8_open_record(type, record, &sixes);
         for (size_t b = 0; b < a8_record_blocks(type); b++) {
-            unpack_scales(type, record, &sixes, b, out->scales[block + b], out->minima[block + b]);
+            a8_store_scales(type, record, &sixes, b, out->scales[block + b],
+                            out->minima[block + b]);
         }
         for (size_t b = 0; type != KZ_Q8_0 && b < a8_record_blocks(type); b += 2) {
             int8_t *to = out->unpacked + (block + b) * BLOCK_BYTES;
@@ -175,23 +134,17 @@ SIMD_INLINE void gather_scales(kz_type type, const kz_matmul *matmul, size_t tok
 // Multiplies block `block` of the chunk into products[odd]; tile numbers are part of the
 // instruction. Two sets of tiles take turns, so that storing one product does not hold up the next
 // one.
-#define MULTIPLY_BLOCK(sums, x_tile, w_tile, lower_sums, block, odd)                   \
-    do {                                                                               \
-        const int8_t *from =                                                           \
-            weights->values + (block) / 2 * weights->record_bytes + (odd)*BLOCK_BYTES; \
-        TILE_FENCE();                                                                  \
-        _tile_zero(sums);                                                              \
-        _tile_loadd(x_tile, q + (block)*KZ_BLOCK, x_stride);                           \
-        _tile_loadd(w_tile, from, 64);                                                 \
-        _tile_dpbssd(sums, x_tile, w_tile);                                            \
-        _tile_stored(sums, chunk->products[odd][0], 64);                               \
-        if (a8_has_halves(type)) {                                                     \
-            _tile_zero(lower_sums);                                                    \
-            _tile_loadd(w_tile, from + LOWER_BYTES, 64);                               \
-            _tile_dpbsud(lower_sums, x_tile, w_tile);                                  \
-            _tile_stored(lower_sums, chunk->products[odd][1], 64);                     \
-        }                                                                              \
-        TILE_FENCE();                                                                  \
+#define MULTIPLY_BLOCK(sums, x_tile, w_tile, block, odd)                                       \
+    do {                                                                                       \
+        TILE_FENCE();                                                                          \
+        _tile_zero(sums);                                                                      \
+        _tile_loadd(x_tile, q + (block)*KZ_BLOCK, x_stride);                                   \
+        _tile_loadd(w_tile,                                                                    \
+                    weights->values + (block) / 2 * weights->record_bytes + (odd)*BLOCK_BYTES, \
+                    64);                                                                       \
+        _tile_dpbssd(sums, x_tile, w_tile);                                                    \
+        _tile_stored(sums, chunk->products[odd], 64);                                          \
+        TILE_FENCE();                                                                          \
     } while (0)
 
 // sums[t] += the block's scaled products.
@@ -201,11 +154,7 @@ SIMD_INLINE void scale_block(kz_type type, const amx_weights *weights, const amx
     const size_t odd = block % 2;
     SIMD_UNROLL
     for (size_t t = 0; t < AMX_TOKENS; t++) {
-        vfloat product = v_from_ints(i_load(chunk->products[odd][0][t]));
-        if (a8_has_halves(type)) { // exact: the whole is below 2^24 (ref/matmul_a8.c)
-            const vfloat lower = v_from_ints(i_load(chunk->products[odd][1][t]));
-            product = v_fma(product, v_set(256.0f), lower);
-        }
+        const vfloat product = v_from_ints(i_load(chunk->products[odd][t]));
         sums[t] = v_fma(product, v_mul(d, v_set(chunk->scales[block][t])), sums[t]);
     }
     if (a8_has_minimum(type)) {
@@ -227,12 +176,12 @@ SIMD_INLINE void amx_tile(kz_type type, const amx_weights *weights, const int8_t
     for (size_t t = 0; t < AMX_TOKENS; t++) {
         sums[t] = v_load(held[t]);
     }
-    MULTIPLY_BLOCK(0, 1, 2, 6, 0, 0);
+    MULTIPLY_BLOCK(0, 1, 2, 0, 0);
     for (size_t block = 0; block < blocks; block += 2) {
-        MULTIPLY_BLOCK(3, 4, 5, 7, block + 1, 1);
+        MULTIPLY_BLOCK(3, 4, 5, block + 1, 1);
         scale_block(type, weights, chunk, block, sums);
         if (block + 2 < blocks) {
-            MULTIPLY_BLOCK(0, 1, 2, 6, block + 2, 0);
+            MULTIPLY_BLOCK(0, 1, 2, block + 2, 0);
         }
         scale_block(type, weights, chunk, block + 1, sums);
     }
@@ -268,10 +217,10 @@ SIMD_INLINE void amx_group(kz_type type, const kz_matmul *matmul, size_t panel, 
                            size_t token, size_t tokens, amx_chunk *chunk) {
     const size_t all = kz_a8_padded(matmul->columns) / KZ_BLOCK;
     memset(chunk->sums, 0, sizeof chunk->sums);
-    for (size_t block = 0; block < all; block += chunk_blocks(type)) {
+    for (size_t block = 0; block < all; block += CHUNK_BLOCKS) {
         const size_t left = all - block;
         amx_group_chunk(type, matmul, panel, panels, token, tokens, block,
-                        left < chunk_blocks(type) ? left : chunk_blocks(type), chunk);
+                        left < CHUNK_BLOCKS ? left : CHUNK_BLOCKS, chunk);
     }
     for (size_t t = 0; t < tokens; t++) {
         for (size_t p = 0; p < panels; p++) {
@@ -321,4 +270,3 @@ AMX_KERNEL(q5_1, KZ_Q5_1)
 AMX_KERNEL(iq4_nl, KZ_IQ4_NL)
 AMX_KERNEL(q4_k, KZ_Q4_K)
 AMX_KERNEL(q5_k, KZ_Q5_K)
-AMX_KERNEL(q6_k, KZ_Q6_K)

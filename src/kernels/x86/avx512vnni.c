@@ -10,6 +10,7 @@
 
 #include "kernels/x86/matmul_a8_types.h"
 
+#include "kernels/x86/matmul_a8_bulk_tile.h"
 #include "kernels/x86/matmul_a8_tile.h"
 #include "kernels/x86/matmul_f32_tile.h"
 

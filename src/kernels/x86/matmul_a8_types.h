@@ -128,3 +128,14 @@ SIMD_INLINE vfloat a8_minimum(kz_type type, const uint8_t *record, const a8_sixe
 SIMD_INLINE vfloat a8_add_minimum(kz_type type, vfloat minimum, float offset, vfloat sum) {
     return a8_is_k(type) ? v_fnma(minimum, v_set(offset), sum) : v_fma(minimum, v_set(offset), sum);
 }
+
+// The scale of block `b` and what a chunk of bulk products adds as its minimum, of either sign.
+SIMD_INLINE void a8_store_scales(kz_type type, const uint8_t *record, const a8_sixes *sixes,
+                                 size_t b, float out_scale[KZ_PANEL_ROWS],
+                                 float out_minimum[KZ_PANEL_ROWS]) {
+    v_store(out_scale, a8_scale(type, record, sixes, b));
+    if (a8_has_minimum(type)) {
+        const vfloat minimum = a8_minimum(type, record, sixes, b);
+        v_store(out_minimum, a8_is_k(type) ? v_sub(v_zero(), minimum) : minimum);
+    }
+}
