@@ -85,6 +85,8 @@ static kazeia_status open_family(cli_run *run, const char *name, cli_texts *text
         cli_fail_more(&run->failure, ", nor one of the families qwen3, chatml, gemma3, llama3");
         return KAZEIA_NOT_FOUND;
     }
+    // That no model was found is no failure any more.
+    run->failure = (cli_sentence){""};
     return cli_checked(run, kazeia_program_open_memory(texts->image, count, NULL, &texts->program));
 }
 

@@ -254,7 +254,32 @@ static kazeia_status do_unique(const kz_call *call, const kz_variant **arguments
     return KAZEIA_OK;
 }
 
-// By key, small and capital letters being the same. Insertion: the maps of templates are small.
+// Small and capital letters are the same.
+static kazeia_status fold_case(kz_heap *heap, kz_variant *key) {
+    return key->kind == KZ_VARIANT_STRING ? kz_string_case(heap, key, KZ_CASE_LOWER, true, key)
+                                          : KAZEIA_OK;
+}
+
+// Puts an element behind those that are not after it. Insertion: what templates sort is small.
+static kazeia_status insert_sorted(kz_heap *heap, kz_variant *keys, kz_variant *items,
+                                   uint32_t count, const kz_variant *key, const kz_variant *item,
+                                   bool is_reverse) {
+    uint32_t place = count;
+    for (int order = 1; place > 0; place--) {
+        KZ_TRY(kz_heap_work(heap, 1));
+        KZ_TRY(kz_variant_compare(heap, &keys[place - 1], key, &order));
+        if (is_reverse ? order >= 0 : order <= 0) {
+            break;
+        }
+        keys[place] = keys[place - 1];
+        items[place] = items[place - 1];
+    }
+    keys[place] = *key;
+    items[place] = *item;
+    return KAZEIA_OK;
+}
+
+// By key.
 static kazeia_status do_dictsort(const kz_call *call, const kz_variant **arguments,
                                  kz_variant *out_value) {
     kz_heap *heap = heap_of(call);
@@ -268,20 +293,8 @@ static kazeia_status do_dictsort(const kz_call *call, const kz_variant **argumen
     KZ_TRY(kz_heap_take(heap, count, sizeof *keys, (void **)&keys));
     for (uint32_t i = 0; i < count; i++) {
         kz_variant key = out_value->items[i].items[0];
-        uint32_t place = i;
-        if (key.kind == KZ_VARIANT_STRING) {
-            KZ_TRY(kz_string_case(heap, &key, KZ_CASE_LOWER, true, &key));
-        }
-        for (int order = 1; place > 0; place--) {
-            KZ_TRY(kz_variant_compare(heap, &keys[place - 1], &key, &order));
-            if (order <= 0) {
-                break;
-            }
-            keys[place] = keys[place - 1];
-            items[place] = items[place - 1];
-        }
-        keys[place] = key;
-        items[place] = out_value->items[i];
+        KZ_TRY(fold_case(heap, &key));
+        KZ_TRY(insert_sorted(heap, keys, items, i, &key, &out_value->items[i], false));
     }
     *out_value = kz_variant_list(items, count);
     return KAZEIA_OK;
@@ -334,6 +347,12 @@ static kazeia_status do_join(const kz_call *call, const kz_variant **arguments,
     return kz_string_join(heap_of(call), &between, list.items, list.count, out_value);
 }
 
+// These find no elements in None, where others refuse it.
+static kazeia_status elements_if_true(const kz_call *call, kz_variant *out_list) {
+    *out_list = kz_variant_list(NULL, 0);
+    return kz_variant_is_true(call->subject) ? elements(call, out_list) : KAZEIA_OK;
+}
+
 // map(attribute="a.b") or map("filter", its arguments).
 static kazeia_status map_element(const kz_call *call, const kz_variant *element,
                                  kz_variant *out_value) {
@@ -366,7 +385,7 @@ static kazeia_status do_map(const kz_call *call, const kz_variant **arguments,
     kz_variant list;
     kz_variant *items = NULL;
     (void)arguments;
-    KZ_TRY(elements(call, &list));
+    KZ_TRY(elements_if_true(call, &list));
     KZ_TRY(kz_heap_take(heap_of(call), list.count, sizeof *items, (void **)&items));
     for (uint32_t i = 0; i < list.count; i++) {
         KZ_TRY(map_element(call, &list.items[i], &items[i]));
@@ -413,7 +432,7 @@ static kazeia_status do_select(const kz_call *call, const kz_variant **arguments
     if (by_attribute && call->count == 0) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "selectattr: of which attribute is not said");
     }
-    KZ_TRY(elements(call, &list));
+    KZ_TRY(elements_if_true(call, &list));
     KZ_TRY(kz_heap_take(heap_of(call), list.count, sizeof *items, (void **)&items));
     for (uint32_t i = 0; i < list.count; i++) {
         kz_variant value = list.items[i];
@@ -426,6 +445,37 @@ static kazeia_status do_select(const kz_call *call, const kz_variant **arguments
         count += is_wanted != rejects;
     }
     *out_value = kz_variant_list(items, count);
+    return KAZEIA_OK;
+}
+
+// sort, min and max: by the elements themselves or by an attribute of theirs.
+static kazeia_status do_sort(const kz_call *call, const kz_variant **arguments,
+                             kz_variant *out_value) {
+    kz_heap *heap = heap_of(call);
+    const bool is_sort = call->number == KZ_FILTER_SORT;
+    const kz_variant *attribute = arguments[is_sort ? 2 : 1];
+    const kz_variant *case_sensitive = arguments[is_sort ? 1 : 0];
+    const bool is_reverse = call->number == KZ_FILTER_MAX ||
+                            (is_sort && arguments[0] && kz_variant_is_true(arguments[0]));
+    kz_variant list;
+    kz_variant *items = NULL, *keys = NULL;
+    KZ_TRY(elements(call, &list));
+    KZ_TRY(kz_heap_take(heap, list.count, sizeof *items, (void **)&items));
+    KZ_TRY(kz_heap_take(heap, list.count, sizeof *keys, (void **)&keys));
+    for (uint32_t i = 0; i < list.count; i++) {
+        kz_variant key = list.items[i];
+        if (attribute && attribute->kind != KZ_VARIANT_NONE) {
+            KZ_TRY(attribute_path(heap, &list.items[i], attribute, &key));
+        }
+        if (!case_sensitive || !kz_variant_is_true(case_sensitive)) {
+            KZ_TRY(fold_case(heap, &key));
+        }
+        KZ_TRY(insert_sorted(heap, keys, items, i, &key, &list.items[i], is_reverse));
+    }
+    *out_value = kz_variant_list(items, list.count);
+    if (!is_sort) {
+        *out_value = list.count ? items[0] : (kz_variant){.kind = KZ_VARIANT_UNDEFINED};
+    }
     return KAZEIA_OK;
 }
 
@@ -452,6 +502,8 @@ static const struct {
     [KZ_FILTER_LENGTH] = {do_length, ""},
     [KZ_FILTER_LIST] = {do_list, ""},
     [KZ_FILTER_LOWER] = {do_lower, ""},
+    [KZ_FILTER_MAX] = {do_sort, "case_sensitive attribute"},
+    [KZ_FILTER_MIN] = {do_sort, "case_sensitive attribute"},
     [KZ_FILTER_MAP] = {do_map, NULL},
     [KZ_FILTER_REJECT] = {do_select, NULL},
     [KZ_FILTER_REJECTATTR] = {do_select, NULL},
@@ -460,6 +512,7 @@ static const struct {
     [KZ_FILTER_SAFE] = {do_string, ""},
     [KZ_FILTER_SELECT] = {do_select, NULL},
     [KZ_FILTER_SELECTATTR] = {do_select, NULL},
+    [KZ_FILTER_SORT] = {do_sort, "reverse case_sensitive attribute"},
     [KZ_FILTER_STRING] = {do_string, ""},
     [KZ_FILTER_TITLE] = {do_title, ""},
     [KZ_FILTER_TOJSON] = {do_tojson, "ensure_ascii indent separators sort_keys"},

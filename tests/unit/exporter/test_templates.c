@@ -176,7 +176,7 @@ static void what_is_not_read_is_refused_by_name(void **state) {
     static const struct {
         const char *jinja, *sentence;
     } cases[] = {
-        {"a\n{{ x | sort }}", "line 2: the filter 'sort'"},
+        {"a\n{{ x | batch(2) }}", "line 2: the filter 'batch'"},
         {"{% include 'x' %}", "line 1: the statement 'include'"},
         {"{{ x.append(1) }}", "the method 'append'"},
         {"{{ cycler(1) }}", "the function 'cycler'"},
