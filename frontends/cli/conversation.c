@@ -4,6 +4,7 @@
 // out: a voice that takes turns
 #include "conversation.h"
 
+#include "chat_setup.h"
 #include "engine.h"
 
 static kazeia_status open_listen(cli_run *run, cli_conversation *conversation) {
@@ -14,9 +15,14 @@ static kazeia_status open_listen(cli_run *run, cli_conversation *conversation) {
 }
 
 static kazeia_status open_chat(cli_run *run, cli_conversation *conversation) {
-    const kazeia_chat_settings settings = cli_chat_settings(&run->options);
-    return cli_checked(run, kazeia_chat_create(conversation->runtime, conversation->talker,
-                                               &settings, &conversation->chat));
+    cli_chat_setup setup;
+    kazeia_status status = cli_chat_setup_read(run, &setup);
+    if (status == KAZEIA_OK) {
+        status = cli_checked(run, kazeia_chat_create(conversation->runtime, conversation->talker,
+                                                     &setup.settings, &conversation->chat));
+    }
+    cli_chat_setup_clear(&setup);
+    return status;
 }
 
 // A person waits for the first word here, and so it may come before its sentence is whole.

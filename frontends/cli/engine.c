@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "clock.h"
 #include "model_path.h"
 #include "new_file.h"
 
@@ -65,28 +66,16 @@ kazeia_status cli_program_open(cli_run *run, const char *model, const char *abil
     return status;
 }
 
-kazeia_chat_settings cli_chat_settings(const cli_options *options) {
-    kazeia_chat_settings settings = kazeia_chat_settings_default();
-    settings.system = options->system;
-    settings.is_raw = options->is_raw;
-    settings.max_tokens = (uint32_t)options->max_tokens;
-    settings.sampling = (kazeia_sampling){
-        .temperature = (float)options->temperature,
-        .top_k = (uint32_t)options->top_k,
-        .top_p = (float)options->top_p,
-        .min_p = (float)options->min_p,
-        .seed = options->seed,
-    };
-    return settings;
-}
-
 kazeia_status cli_talker_open(cli_run *run, const kazeia_chat_settings *settings,
                               cli_talker *out_talker) {
+    const double start_ms = cli_now_ms();
     *out_talker = (cli_talker){0};
     CLI_TRY(cli_program_open(run, run->options.model, "chat", &out_talker->program));
     CLI_TRY(cli_runtime_open(run, &out_talker->runtime));
-    return cli_checked(run, kazeia_chat_create(out_talker->runtime, out_talker->program, settings,
-                                               &out_talker->stage));
+    CLI_TRY(cli_checked(run, kazeia_chat_create(out_talker->runtime, out_talker->program, settings,
+                                                &out_talker->stage)));
+    out_talker->load_ms = cli_now_ms() - start_ms;
+    return KAZEIA_OK;
 }
 
 void cli_talker_close(cli_talker *talker) {
@@ -116,7 +105,7 @@ static kazeia_status run_stage(cli_run *run, const cli_drive *drive, bool *out_i
         CLI_TRY(checked_next(run,
                              kazeia_stage_next(drive->stage, drive->out, drive->capacity, &count)));
         *out_is_idle = false;
-        if (count > 0) {
+        if (count > 0 || drive->takes_nothing) {
             CLI_TRY(drive->take(drive->context, drive->out, count));
         }
     }

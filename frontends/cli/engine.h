@@ -19,11 +19,9 @@ typedef struct cli_talker {
     kazeia_runtime *runtime;
     kazeia_program *program;
     kazeia_stage *stage;
+    double load_ms; // from the file's name to a stage that can be fed
 } cli_talker;
 
-// The settings that the options of generate, chat and turn ask for. The other commands measure with
-// the library's own.
-kazeia_chat_settings cli_chat_settings(const cli_options *options);
 // After a failure it holds what was opened before it: close in any case.
 kazeia_status cli_talker_open(cli_run *run, const kazeia_chat_settings *settings,
                               cli_talker *out_talker);
@@ -39,6 +37,7 @@ typedef struct cli_drive {
     size_t capacity;
     kazeia_status (*take)(void *context, const void *out, size_t count);
     void *context;
+    bool takes_nothing; // `take` is also called when a piece of work gave no element
 } cli_drive;
 
 // Feeds all of `in` and takes what comes meanwhile.

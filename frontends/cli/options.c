@@ -20,6 +20,7 @@ typedef enum option_kind {
     KIND_WHOLE,
     KIND_BYTES,
     KIND_REAL,
+    KIND_TEXTS, // may be repeated; none may be empty
 } option_kind;
 
 typedef struct option_binding {
@@ -49,6 +50,8 @@ typedef struct option_reader {
     { name, KIND_WHOLE, offsetof(cli_options, field), least, most, 0, 0 }
 #define BYTES(name, field) \
     { name, KIND_BYTES, offsetof(cli_options, field), 1, UINT64_MAX, 0, 0 }
+#define TEXTS(name, field) \
+    { name, KIND_TEXTS, offsetof(cli_options, field), 0, 0, 0, 0 }
 #define REAL(name, field, low, high) \
     { name, KIND_REAL, offsetof(cli_options, field), 0, 0, low, high }
 
@@ -73,6 +76,8 @@ static const option_binding BINDINGS[] = {
     SWITCH("--no-guards", has_no_guards),
     TEXT("--prompt", prompt),
     TEXT("--system", system),
+    TEXT("--grammar", grammar),
+    TEXT("--json-schema", json_schema),
     SWITCH("--raw", is_raw),
     WHOLE("--max-tokens", max_tokens, 1, 1 << 24),
     REAL("--temperature", temperature, 0, 100),
@@ -80,6 +85,19 @@ static const option_binding BINDINGS[] = {
     REAL("--top-p", top_p, 0, 1),
     REAL("--min-p", min_p, 0, 1),
     WHOLE("--seed", seed, 0, UINT64_MAX),
+    REAL("--repetition-penalty", repetition_penalty, 0.01, 100),
+    REAL("--frequency-penalty", frequency_penalty, -100, 100),
+    REAL("--presence-penalty", presence_penalty, -100, 100),
+    WHOLE("--penalty-window", penalty_window, 0, UINT32_MAX),
+    NAME("--logit-bias", logit_bias),
+    TEXTS("--stop", stops),
+    SWITCH("--ignore-stop", ignores_stop),
+    WHOLE("--prompt-lookup", prompt_lookup, 0, 15),
+    CHOICE("--thinking", thinking),
+    NAME("--tools", tools),
+    NAME("--ids", ids),
+    CHOICE("--overflow", overflow),
+    WHOLE("--reserve", reserve, 1, 1 << 24),
     SWITCH("--special", is_special),
     // "--decode" is a switch of tokenize and a number of bench: binding_of chooses by whether
     // docs/options gives it an argument.
@@ -215,6 +233,21 @@ static kazeia_status set_text(const option_reader *reader, const option_binding 
     return KAZEIA_OK;
 }
 
+static kazeia_status add_text(const option_reader *reader, const option_binding *binding,
+                              const cli_option_row *row, const char *value) {
+    cli_repeated *texts = value_of(reader, binding);
+    if (value[0] == '\0') {
+        return fail_value(reader, row->name, value, row->argument);
+    }
+    if (texts->count == CLI_REPEATED_LIMIT) {
+        return cli_fail(reader->sentence, KAZEIA_BAD_ARGUMENT,
+                        "%s is given more than %zu times. Leave some out.", row->name,
+                        CLI_REPEATED_LIMIT);
+    }
+    texts->items[texts->count++] = value;
+    return KAZEIA_OK;
+}
+
 static kazeia_status set_value(const option_reader *reader, const option_binding *binding,
                                const cli_option_row *row, const char *value) {
     switch (binding->kind) {
@@ -226,6 +259,8 @@ static kazeia_status set_value(const option_reader *reader, const option_binding
         return set_whole(reader, binding, value);
     case KIND_REAL:
         return set_real(reader, binding, value);
+    case KIND_TEXTS:
+        return add_text(reader, binding, row, value);
     default:
         return set_text(reader, binding, row, value);
     }
@@ -287,7 +322,8 @@ static kazeia_status fail_unknown(const option_reader *reader, const char *name,
 // Remembers that the option stood on the line; twice is a slip, since only one value can count.
 static kazeia_status mark_given(const option_reader *reader, const option_binding *binding) {
     const uint64_t bit = UINT64_C(1) << (binding - BINDINGS);
-    if ((reader->options->given & bit) != 0 && binding->kind != KIND_SWITCH) {
+    if ((reader->options->given & bit) != 0 && binding->kind != KIND_SWITCH &&
+        binding->kind != KIND_TEXTS) {
         return cli_fail(reader->sentence, KAZEIA_BAD_ARGUMENT,
                         "%s is given twice; once expected. Leave one out.", binding->name);
     }

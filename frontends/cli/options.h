@@ -11,16 +11,29 @@
 #include "failure.h"
 #include "option_rows.h"
 
+// The values of an option that may be repeated.
+typedef struct cli_repeated {
+    const char *items[16];
+    size_t count;
+} cli_repeated;
+#define CLI_REPEATED_LIMIT (sizeof((cli_repeated *)NULL)->items / sizeof(char *))
+
 typedef struct cli_options {
     bool is_help, is_json;
     // Numbers without a value of their own are 0, texts NULL.
     const char *output, *mode, *weights, *recipe, *kv, *chat_template;
     const char *model, *stt, *llm, *voice, *language, *commands, *timeline;
     const char *prompt, *system, *perplexity, *logits;
+    const char *grammar, *json_schema; // files
+    const char *ids, *tools, *thinking, *overflow, *logit_bias;
+    cli_repeated stops;
+    bool ignores_stop;
     bool is_raw, has_no_guards, is_special, is_decoding, is_verifying, is_every_tensor;
     uint64_t threads, memory_limit, context, activations, shards, max_tokens, top_k, seed;
     uint64_t prefill, decode, depth, repeat;
+    uint64_t penalty_window, prompt_lookup, reserve;
     double temperature, top_p, min_p, speed;
+    double repetition_penalty, frequency_penalty, presence_penalty;
     char **arguments; // what is no option, in order
     size_t argument_count;
     uint64_t given; // a bit for each row of the parser's table: stood on the line

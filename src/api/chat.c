@@ -146,8 +146,9 @@ static kazeia_stop_reason reason_of(kz_chat_stop stop) {
     static const kazeia_stop_reason reasons[] = {
         [KZ_CHAT_STOP_NONE] = KAZEIA_STOP_NONE,     [KZ_CHAT_STOP_TOKEN] = KAZEIA_STOP_TOKEN,
         [KZ_CHAT_STOP_LENGTH] = KAZEIA_STOP_LENGTH, [KZ_CHAT_STOP_CONTEXT] = KAZEIA_STOP_CONTEXT,
-        [KZ_CHAT_STOP_CANCEL] = KAZEIA_STOP_CANCEL,
+        [KZ_CHAT_STOP_CANCEL] = KAZEIA_STOP_CANCEL, [KZ_CHAT_STOP_STRING] = KAZEIA_STOP_STRING,
     };
+    _Static_assert(sizeof reasons / sizeof *reasons == KZ_CHAT_STOP_COUNT, "each has its own");
     return reasons[stop];
 }
 

@@ -57,6 +57,7 @@ typedef enum kz_chat_stop {
     KZ_CHAT_STOP_CONTEXT,
     KZ_CHAT_STOP_CANCEL,
     KZ_CHAT_STOP_STRING,
+    KZ_CHAT_STOP_COUNT
 } kz_chat_stop;
 
 // Of the last reply, but for the last three.

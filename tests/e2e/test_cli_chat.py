@@ -15,8 +15,9 @@ import unittest
 import program
 import tiny_model
 
-REPLY = ["text", "tokens", "prompt_tokens", "prefill_tokens_per_s", "ttft_ms", "decode_tokens_per_s",
-         "stop_reason"]
+REPLY = ["text", "tokens", "thinking", "tool_calls", "stop_reason", "prompt_tokens", "cached_tokens",
+         "generated_tokens", "load_ms", "prefill_tokens_per_s", "ttft_ms", "decode_tokens_per_s",
+         "drafted_tokens", "accepted_tokens", "room_tokens", "kv_bytes", "peak_rss_bytes"]
 
 
 def read_npy(path):
@@ -140,6 +141,57 @@ class Chat(program.Program):
         self.assert_fails(3, "the limit is 10240", "generate", "--model", "tiny", "--prompt", "x",
                           "--memory-limit", "10K")
 
+    def test_ids_are_a_prompt(self):
+        ids, = self.lines_of("tokenize", "--model", "tiny", standard_input=b'"bonjour"\n')
+        path = self.folder / "prompt.json"
+        path.write_text(json.dumps(ids), encoding="utf-8")
+        given = ["generate", "--model", "tiny", "--ids", path, "--max-tokens", "9"]
+        reply, = self.lines_of(*given, "--ignore-stop")
+        self.assertEqual(reply["prompt_tokens"], len(ids))
+        self.assertEqual(len(reply["tokens"]), 9)
+        self.assertEqual(json.loads(self.assert_works(*given, "--ignore-stop")), reply["tokens"])
+        raw = self.generate("--raw", "--ignore-stop")
+        self.assertEqual(raw["tokens"][:9], reply["tokens"])
+        self.assert_fails(1, "exclude", *given, "--prompt", "x")
+        self.assert_fails(1, "--prompt TEXT is missing", "generate", "--model", "tiny")
+        path.write_text("[1, 99999999]", encoding="utf-8")
+        self.assert_fails(1, "99999999", *given)
+        path.write_text("{}", encoding="utf-8")
+        self.assert_fails(1, "prompt.json", *given)
+
+    def test_sampling_options(self):
+        plain = self.generate()
+        first = plain["tokens"][0]
+        biased = self.generate("--logit-bias", f"{first}=-inf,65=1e9")
+        self.assertEqual(biased["tokens"], [65] * 12)
+        away = self.generate("--logit-bias", "65=1000,66=950", "--frequency-penalty", "100")
+        self.assertEqual(away["tokens"][:4], [65, 66, 65, 66])
+        near = self.generate("--logit-bias", "65=1000,66=950", "--frequency-penalty", "100",
+                             "--penalty-window", "1", "--repetition-penalty", "1.5")
+        self.assertEqual(near["tokens"][:4], [65, 66, 65, 66])
+        self.assert_fails(1, "--logit-bias is '1:2'", "generate", "--model", "tiny", "--prompt", "x",
+                          "--logit-bias", "1:2")
+        self.assert_fails(1, "token", "generate", "--model", "tiny", "--prompt", "x", "--logit-bias",
+                          "9999999=1")
+
+    def test_stop_strings(self):
+        text = self.generate()["text"]
+        place = next(i for i in range(1, len(text) - 1) if text[i:i + 2].isascii())
+        stop = text[place:place + 2]
+        reply = self.generate("--stop", "no such thing", "--stop", stop)
+        self.assertEqual(reply["text"], text[:text.index(stop)])
+        self.assertEqual(reply["stop_reason"], "stop string")
+        self.assert_fails(1, "--stop is ''", "generate", "--model", "tiny", "--prompt", "x", "--stop", "")
+
+    def test_prompt_lookup_changes_nothing(self):
+        for more in ([], ["--temperature", "0.5", "--seed", "4"]):
+            plain = self.generate("--raw", *more, prompt="la la la la la la")
+            guessed = self.generate("--raw", *more, "--prompt-lookup", "15", prompt="la la la la la la")
+            self.assertEqual(guessed["tokens"], plain["tokens"])
+            self.assertEqual(plain["drafted_tokens"], 0)
+        self.assert_fails(1, "from 0 to 15", "generate", "--model", "tiny", "--prompt", "x",
+                          "--prompt-lookup", "16")
+
     def test_tokenize_there_and_back(self):
         texts = ["", "bonjour à tous", "a\u0000b", "😀\n\t", "<|im_end|>"]
         lines = "".join(json.dumps(text) + "\n" for text in texts).encode()
@@ -256,6 +308,43 @@ class Chat(program.Program):
         text = self.assert_works("chat", "--model", "tiny", "--max-tokens", "4", standard_input=lines)
         self.assertEqual(text.count("; stop: length]"), 4)
         self.assertIn("(no such directive", text)
+
+    def test_a_conversation_is_kept(self):
+        path = self.folder / "talk.kzchat"
+        lines = f"bonjour\n/save {path}\nencore\n/undo\nautre\n/load {path}\nencore\n/stats\n"
+        replies = self.lines_of("chat", "--model", "tiny", "--max-tokens", "4",
+                                standard_input=lines.encode())
+        first, before, other, after = replies
+        self.assertEqual(before["tokens"], after["tokens"])
+        # Of the prompt only the question is new, whether it went on or came back.
+        for reply in (before, other, after):
+            self.assertGreaterEqual(reply["cached_tokens"], first["prompt_tokens"] + 3)
+        text = self.assert_works("chat", "--model", "tiny", "--max-tokens", "4",
+                                 standard_input=f"/load {path}\n/stats\n/undo\n/undo\n/save\n".encode())
+        for words in ("goes on", "tokens in the context", "are forgotten", "nothing to take back",
+                      "name is missing"):
+            self.assertIn(words, text)
+        self.assert_fails(1, "belongs to the program", "chat", "--model", "kv",
+                          standard_input=f"/load {path}\n".encode())
+        self.assert_fails(2, "cut", "chat", "--model", "tiny", standard_input=self.cut(path))
+        self.assert_fails(1, "no such", "chat", "--model", "tiny", standard_input=b"/load no such\n")
+
+    @staticmethod
+    def cut(path):
+        path.write_bytes(path.read_bytes()[:-1])
+        return f"/load {path}\n".encode()
+
+    def test_a_long_conversation(self):
+        lines = b"".join(b"bonjour %d\n" % i for i in range(60))
+        drop = self.lines_of("chat", "--model", "tiny", "--max-tokens", "6", standard_input=lines)
+        self.assertEqual(len(drop), 60)
+        most = max(reply["prompt_tokens"] for reply in drop)
+        self.assertLess(drop[-1]["prompt_tokens"], most + 1)
+        # What was dropped was computed before the question came.
+        for reply in drop:
+            self.assertLess(reply["prompt_tokens"] - reply["cached_tokens"], 60)
+        self.assert_fails(1, "context", "chat", "--model", "tiny", "--max-tokens", "6", "--overflow",
+                          "refuse", standard_input=lines)
 
     def stop(self, number, *arguments):
         """Ends a run that waits for input by a signal: its exit code, and how long it took."""
