@@ -131,6 +131,38 @@ class Chat(program.Program):
         plain, asked = self.generate(), self.generate("--system", "parle en vers")
         self.assertGreater(asked["prompt_tokens"], plain["prompt_tokens"])
 
+    def test_replies_follow_a_schema(self):
+        schema = self.folder / "schema.json"
+        schema.write_text(json.dumps({
+            "type": "object",
+            "properties": {"kind": {"enum": ["rain", "sun"]}, "sure": {"type": "boolean"},
+                           "days": {"type": "array", "items": {"type": "integer", "minimum": 1,
+                                                               "maximum": 7}, "maxItems": 3}},
+            "required": ["kind", "sure"]}), encoding="utf-8")
+        for seed in "123":
+            reply, = self.lines_of("generate", "--model", "tiny", "--prompt", "temps", "--json-schema",
+                                   schema, "--temperature", "2", "--seed", seed, "--max-tokens", "90")
+            value = json.loads(reply["text"])
+            self.assertIn(value["kind"], ("rain", "sun"))
+            self.assertIsInstance(value["sure"], bool)
+            self.assertTrue(set(value.get("days", [])) <= set(range(1, 8)))
+            self.assertEqual(reply["stop_reason"], "stop")
+        cut, = self.lines_of("generate", "--model", "tiny", "--prompt", "temps", "--json-schema", schema,
+                             "--max-tokens", "3")
+        self.assertEqual((cut["text"][0], cut["stop_reason"]), ("{", "length"))
+
+    def test_replies_follow_a_grammar(self):
+        grammar = self.folder / "answer.gbnf"
+        grammar.write_text('root ::= "oui" | "non"\n', encoding="utf-8")
+        reply = self.generate("--grammar", grammar)
+        self.assertIn(reply["text"], ("oui", "non"))
+        self.assertEqual(reply["stop_reason"], "stop")
+        command = ["generate", "--model", "tiny", "--prompt", "x"]
+        self.assert_fails(1, "--json-schema", *command, "--grammar", grammar, "--json-schema", grammar)
+        self.assert_fails(2, "line 1, column 1", *command, "--json-schema", grammar)
+        grammar.write_text("root ::= other\n", encoding="utf-8")
+        self.assert_fails(2, "rule 'other'", *command, "--grammar", grammar)
+
     def test_empty_prompt(self):
         self.assertEqual(len(self.generate(prompt="")["tokens"]), 12)
 
