@@ -12,7 +12,7 @@
 typedef struct kz_named_pretokenizer {
     const char *name;        // GGUF's tokenizer.ggml.pre
     uint32_t flags;          // kz_tokenizer_flag that the name implies
-    const char *patterns[6]; // Oniguruma's syntax, ended by NULL
+    const char *patterns[8]; // Oniguruma's syntax, ended by NULL
 } kz_named_pretokenizer;
 
 // UNSUPPORTED says which names are known.
