@@ -1,6 +1,6 @@
 // test_gemma3.c: which layers of a Gemma 3 see a window, and where its text model may lie.
 //
-// in:  tests/golden/decoders/gemma3-tiny/bf16, and changes of it
+// in:  tests/golden/decoders: gemma3-tiny/bf16, gemma3-tiny-Q4_0.gguf, and changes of them
 // out: cmocka's report
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +67,29 @@ static void write_tensors(const char *body, const char *other) {
     free(text);
     json_decref(renamed);
     json_decref(header);
+    bytes_clear(&file);
+    bytes_clear(&whole);
+}
+
+// The GGUF file with more key/values in front of its own. A string fills the addition up to a
+// multiple of 32, so that the tensors' bytes stay aligned.
+#define TINY_GGUF "tests/golden/decoders/gguf/gemma3-tiny-Q4_0.gguf"
+#define GGUF_HEADER_BYTES 24
+
+static void write_gguf(const byte_string *values, uint64_t count, char out_path[]) {
+    byte_string whole = bytes_of_file(TINY_GGUF), file = {0};
+    char filling[64] = "";
+    const size_t fixed = values->count + 8 + strlen("test.filling") + 4 + 8;
+    memset(filling, '.', 32 - fixed % 32);
+    bytes_append(&file, whole.bytes, 16); // magic, version, number of tensors
+    bytes_u64(&file, kz_read_u64(whole.bytes + 16) + count + 1);
+    bytes_append(&file, values->bytes, values->count);
+    bytes_gguf_string(&file, "test.filling");
+    bytes_u32(&file, 8); // a string
+    bytes_gguf_string(&file, filling);
+    bytes_append(&file, whole.bytes + GGUF_HEADER_BYTES, whole.count - GGUF_HEADER_BYTES);
+    sample_file_write(folder, "m.gguf", file.bytes, file.count);
+    snprintf(out_path, SAMPLE_PATH_BYTES + 8, "%s/m.gguf", folder);
     bytes_clear(&file);
     bytes_clear(&whole);
 }
@@ -141,6 +164,31 @@ static void layers_are_local_as_the_configuration_says(void **state) {
     }
 }
 
+static void add_key(byte_string *values, const char *key, uint32_t type) {
+    bytes_gguf_string(values, key);
+    bytes_u32(values, type);
+}
+
+static void layers_are_local_as_a_gguf_file_says(void **state) {
+    static const uint8_t flags[LAYERS] = {1, 0, 1, 0, 1, 0};
+    byte_string period = {0}, booleans = {0};
+    char path[SAMPLE_PATH_BYTES + 8];
+    (void)state;
+    check_layers(TINY_GGUF, "LLLLLG");
+    add_key(&period, "gemma3.attention.sliding_window_pattern", 4); // u32
+    bytes_u32(&period, 3);
+    write_gguf(&period, 1, path);
+    check_layers(path, "LLGLLG");
+    add_key(&booleans, "gemma3.attention.sliding_window_pattern", 9); // array
+    bytes_u32(&booleans, 7);                                          // of booleans
+    bytes_u64(&booleans, LAYERS);
+    bytes_append(&booleans, flags, LAYERS);
+    write_gguf(&booleans, 1, path);
+    check_layers(path, "LGLGLG");
+    bytes_clear(&booleans);
+    bytes_clear(&period);
+}
+
 static const float *frequencies(const kz_graph *graph, const char *name) {
     for (size_t i = 0; i < graph->weight_count; i++) {
         if (strcmp(graph->weights[i].name, name) == 0) {
@@ -178,6 +226,26 @@ static void global_layers_alone_are_stretched(void **state) {
         model_graph_close(&scaled);
     }
     model_graph_close(&plain);
+}
+
+static void a_gguf_file_stretches_alike(void **state) {
+    byte_string values = {0};
+    char path[SAMPLE_PATH_BYTES + 8];
+    model_graph plain, scaled;
+    (void)state;
+    add_key(&values, "gemma3.rope.scaling.factor", 6); // f32, "linear" without a kind
+    bytes_f32(&values, 8.0f);
+    add_key(&values, "gemma3.rope.freq_base_swa", 6);
+    bytes_f32(&values, 1e6f);
+    write_gguf(&values, 2, path);
+    model_graph_open(&plain, TINY_GGUF, &as_f32);
+    model_graph_open(&scaled, path, &as_f32);
+    const float global = frequencies(&plain.graph, "inv_freq")[15];
+    assert_true(frequencies(&scaled.graph, "inv_freq")[15] == global / 8.0f);
+    assert_true(frequencies(&scaled.graph, "inv_freq.local")[15] == global);
+    model_graph_close(&scaled);
+    model_graph_close(&plain);
+    bytes_clear(&values);
 }
 
 // --- The text model of a larger one
@@ -244,17 +312,13 @@ static void the_text_of_a_larger_model_is_taken(void **state) {
 
 // --- Refusals -----------------------------------------------------------------------------------
 
-static void refuse(json_t *changes, const char *words) {
+static void refuse_source(const char *source, const char *words) {
     const kazeia_allocator memory = kz_allocator_or_default(NULL);
     const kz_model_options options = {.kv = KZ_F16};
     const kz_model *definition = NULL;
     kz_checkpoint *checkpoint = NULL;
     kz_graph graph;
-    json_t *config = read_config();
-    json_object_update(config, changes);
-    json_decref(changes);
-    write_json("config.json", config);
-    CHECK(kz_checkpoint_open(folder, NULL, &checkpoint));
+    CHECK(kz_checkpoint_open(source, NULL, &checkpoint));
     CHECK(kz_model_find(checkpoint, &definition));
     kz_graph_init(&graph, &memory);
     assert_int_not_equal(definition->build(checkpoint, &options, &graph), KAZEIA_OK);
@@ -263,6 +327,14 @@ static void refuse(json_t *changes, const char *words) {
     }
     kz_graph_clear(&graph);
     kz_checkpoint_close(checkpoint);
+}
+
+static void refuse(json_t *changes, const char *words) {
+    json_t *config = read_config();
+    json_object_update(config, changes);
+    json_decref(changes);
+    write_json("config.json", config);
+    refuse_source(folder, words);
 }
 
 static void what_is_not_computed_is_refused(void **state) {
@@ -291,14 +363,47 @@ static void what_is_not_computed_is_refused(void **state) {
     refuse(json_object(), "'vision_tower.patch.weight' has no place in a Gemma 3");
 }
 
+static void what_a_gguf_file_asks_for_is_refused_too(void **state) {
+    static const struct {
+        const char *key;
+        float value;
+        const char *words;
+    } cases[] = {
+        {"gemma3.final_logit_softcapping", 30.0f, "'gemma3.final_logit_softcapping' is 30"},
+        {"gemma3.attn_logit_softcapping", 50.0f, "'gemma3.attn_logit_softcapping' is 50"},
+        {"gemma3.expert_count", 8.0f, "a mixture of experts is not supported"},
+        {"gemma3.rope.scaling.factor", -1.0f, "is -1, expected above 0"},
+        {"gemma3.rope.freq_base_swa", 0.0f, "do not make a Gemma 3"},
+    };
+    byte_string kind = {0};
+    char path[SAMPLE_PATH_BYTES + 8];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        byte_string values = {0};
+        add_key(&values, cases[i].key, 6);
+        bytes_f32(&values, cases[i].value);
+        write_gguf(&values, 1, path);
+        refuse_source(path, cases[i].words);
+        bytes_clear(&values);
+    }
+    add_key(&kind, "gemma3.rope.scaling.type", 8);
+    bytes_gguf_string(&kind, "yarn");
+    write_gguf(&kind, 1, path);
+    refuse_source(path, "gemma3.rope.scaling.type 'yarn' is not supported");
+    bytes_clear(&kind);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(layers_are_local_as_the_configuration_says),
+        TEST(layers_are_local_as_a_gguf_file_says),
         TEST(global_layers_alone_are_stretched),
+        TEST(a_gguf_file_stretches_alike),
         TEST(the_text_of_a_larger_model_is_taken),
         TEST(what_is_not_computed_is_refused),
+        TEST(what_a_gguf_file_asks_for_is_refused_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
