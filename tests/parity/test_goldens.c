@@ -369,11 +369,36 @@ static void quantised_files_stay_as_near_as_llama_cpp(void **state) {
     }
 }
 
+// The first test has shown that ids are computed.
+static void text_is_refused_without_a_tokenizer(void **state) {
+    char folder[PARITY_PATH_BYTES], path[PARITY_PATH_BYTES];
+    kazeia_stage *chat = NULL;
+    size_t taken = 1, tokens = 0;
+    double perplexity = 0;
+    (void)state;
+    parity_folder_create(folder);
+    export_to("tests/golden/decoders/gemma3-tiny/bf16", "f32", "f32", "hybrid", 0, folder, path);
+    decoder_model model = decoder_open(path, NULL);
+    assert_int_equal(kazeia_stage_feed(model.chat, "hello", 5, &taken), KAZEIA_UNSUPPORTED);
+    assert_int_equal(taken, 0);
+    assert_non_null(strstr(kazeia_last_error(), "takes token ids only"));
+    assert_int_equal(kazeia_stage_finish(model.chat), KAZEIA_UNSUPPORTED);
+    assert_int_equal(kazeia_chat_perplexity(model.chat, "hello", 5, 4, &perplexity, &tokens),
+                     KAZEIA_UNSUPPORTED);
+    // With a template there is nothing that such a chat could do.
+    assert_int_equal(kazeia_chat_create(model.runtime, model.program, NULL, &chat),
+                     KAZEIA_UNSUPPORTED);
+    assert_non_null(strstr(kazeia_last_error(), "takes token ids only"));
+    decoder_close(&model);
+    parity_folder_remove(folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folders_give_the_same_logits_and_tokens),
         cmocka_unit_test(gguf_files_mean_what_they_dequantise_to),
         cmocka_unit_test(quantised_files_stay_as_near_as_llama_cpp),
+        cmocka_unit_test(text_is_refused_without_a_tokenizer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
