@@ -119,30 +119,6 @@ static kazeia_status check_linear(const kz_check_site *site) {
     return kz_expect_rows_like(site, 4, false, 0, rows);
 }
 
-static kazeia_status check_unfold(const kz_check_site *site) {
-    const int32_t *ints = site->instruction->ints;
-    const kz_value *out = kz_operand(site, 1);
-    uint32_t columns;
-    uint32_t out_columns;
-    kz_dim rows;
-    KZ_TRY(kz_expect_rows(site, 0, false, &columns));
-    KZ_TRY(kz_expect_rows(site, 1, true, &out_columns));
-    KZ_TRY(kz_expect_int(site, 0, "kernel", 1, KZ_KERNEL_LIMIT));
-    KZ_TRY(kz_expect_int(site, 1, "stride", 1, KZ_KERNEL_LIMIT));
-    KZ_TRY(kz_expect_int(site, 2, "padding", 0, KZ_KERNEL_LIMIT));
-    // In 64 bits: both factors go up to 2^31. The difference 2 * padding - (kernel - 1) is small by
-    // the limits above.
-    if (out_columns != (uint64_t)columns * (uint32_t)ints[0] ||
-        !kz_dim_window(&kz_operand(site, 0)->dims[0], 2 * ints[2] - (ints[0] - 1),
-                       (uint32_t)ints[1], &rows) ||
-        !kz_dim_equal(&rows, &out->dims[0])) {
-        return kz_operand_fail(site, 1,
-                               "ceil((rows + 2 * padding - kernel + 1) / stride) rows of kernel * "
-                               "columns");
-    }
-    return KAZEIA_OK;
-}
-
 static kazeia_status check_activate(const kz_check_site *site) {
     uint32_t columns;
     KZ_TRY(kz_expect_rows(site, 0, false, &columns));
@@ -181,7 +157,7 @@ static const op_rule rule_ROPE = {kz_check_rope, 0, 0, 0};
 static const op_rule rule_CACHE_WRITE = {kz_check_cache_write, KZ_NO_VALUE, 0, 0};
 static const op_rule rule_ATTENTION = {kz_check_attention, 6, 0, 0};
 static const op_rule rule_ATTENTION_FULL = {kz_check_attention_full, 3, 0, 0};
-static const op_rule rule_UNFOLD = {check_unfold, 1, 0, 0};
+static const op_rule rule_UNFOLD = {kz_check_unfold, 1, 0, 0};
 static const op_rule rule_ACTIVATE = {check_activate, 1, 0, 0};
 static const op_rule rule_GATE = {check_gate, 1, 0, 0};
 

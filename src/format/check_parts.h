@@ -46,7 +46,7 @@ const char *kz_value_kind_name(kz_value_kind kind);
 // The value whose memory `value` is: its parent for a view, else itself.
 uint32_t kz_value_root(const kz_method *method, uint32_t value);
 
-// --- check_ops.c, check_ops_cache.c ---
+// --- check_ops.c, check_ops_cache.c, check_ops_signal.c ---
 
 // One instruction of a method, for the rules of its op.
 typedef struct kz_check_site {
@@ -64,6 +64,8 @@ KAZEIA_MUST_CHECK kazeia_status kz_check_rope(const kz_check_site *site);
 KAZEIA_MUST_CHECK kazeia_status kz_check_cache_write(const kz_check_site *site);
 KAZEIA_MUST_CHECK kazeia_status kz_check_attention(const kz_check_site *site);
 KAZEIA_MUST_CHECK kazeia_status kz_check_attention_full(const kz_check_site *site);
+// Rules of the ops that see a signal along its rows, likewise.
+KAZEIA_MUST_CHECK kazeia_status kz_check_unfold(const kz_check_site *site);
 
 // --- check_operands.c: what rules are made of; `i` is an operand, `k` an attribute ---
 

@@ -22,7 +22,7 @@ static const kz_op_shape op_shapes[] = {
 #define OP_COUNT (sizeof op_shapes / sizeof op_shapes[0])
 
 const kz_op_shape *kz_op_find(uint32_t number) {
-    // Some fourteen ops: a search costs nothing beside an instruction, and numbers may have gaps.
+    // Some thirty ops: a search costs nothing beside an instruction, and numbers may have gaps.
     for (size_t i = 0; i < OP_COUNT; i++) {
         if ((uint32_t)op_shapes[i].op == number) {
             return &op_shapes[i];
@@ -79,11 +79,50 @@ kz_dim kz_dim_symbol(uint32_t symbol) {
     return dim;
 }
 
+static uint32_t common_divisor(uint32_t a, uint32_t b) {
+    while (b != 0) {
+        const uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static uint32_t magnitude(int32_t value) {
+    return value < 0 ? 0u - (uint32_t)value : (uint32_t)value;
+}
+
+static int64_t ceiling(int64_t value, int64_t divisor) {
+    return value / divisor + (value % divisor > 0);
+}
+
+// ceil((g * n + b) / (g * c)) = ceil((n + ceil(b / g)) / c) for whole n. A dimension without value
+// (divisor 0) stays as it is.
+static kz_dim lowest_terms(const kz_dim *dim) {
+    kz_dim lowest = *dim;
+    uint32_t common = dim->divisor;
+    for (uint32_t i = 0; i < KZ_SYMBOL_LIMIT && common > 1; i++) {
+        common = common_divisor(common, magnitude(dim->scale[i]));
+    }
+    // A divisor over INT32_MAX is none that an exporter makes: it is compared as it stands.
+    if (common <= 1 || common > INT32_MAX) {
+        return lowest;
+    }
+    for (uint32_t i = 0; i < KZ_SYMBOL_LIMIT; i++) {
+        lowest.scale[i] /= (int32_t)common;
+    }
+    lowest.offset = (int32_t)ceiling(dim->offset, common);
+    lowest.divisor /= common;
+    return lowest;
+}
+
 // Expressions, not values: two that differ may still be equal for all symbols, and are then
 // refused. Exporters derive both from one.
 bool kz_dim_equal(const kz_dim *a, const kz_dim *b) {
-    return memcmp(a->scale, b->scale, sizeof a->scale) == 0 && a->offset == b->offset &&
-           a->divisor == b->divisor;
+    const kz_dim first = lowest_terms(a);
+    const kz_dim second = lowest_terms(b);
+    return memcmp(first.scale, second.scale, sizeof first.scale) == 0 &&
+           first.offset == second.offset && first.divisor == second.divisor;
 }
 
 bool kz_dim_is_constant(const kz_dim *dim, uint32_t *out_value) {
@@ -107,9 +146,28 @@ bool kz_dim_window(const kz_dim *dim, int32_t added, uint32_t stride, kz_dim *ou
     if (offset > INT32_MAX || offset < INT32_MIN) {
         return false;
     }
-    *out_dim = *dim;
-    out_dim->offset = (int32_t)offset;
-    out_dim->divisor = (uint32_t)divisor;
+    kz_dim window = *dim;
+    window.offset = (int32_t)offset;
+    window.divisor = (uint32_t)divisor;
+    *out_dim = lowest_terms(&window);
+    return true;
+}
+
+bool kz_dim_stretch(const kz_dim *dim, uint32_t factor, int32_t added, kz_dim *out_dim) {
+    kz_dim stretched = lowest_terms(dim);
+    const int64_t offset = (int64_t)stretched.offset * factor + added;
+    if (stretched.divisor != 1 || factor > INT32_MAX || offset > INT32_MAX || offset < INT32_MIN) {
+        return false;
+    }
+    for (uint32_t i = 0; i < KZ_SYMBOL_LIMIT; i++) {
+        const int64_t scale = (int64_t)stretched.scale[i] * factor;
+        if (scale > INT32_MAX || scale < INT32_MIN) {
+            return false;
+        }
+        stretched.scale[i] = (int32_t)scale;
+    }
+    stretched.offset = (int32_t)offset;
+    *out_dim = stretched;
     return true;
 }
 

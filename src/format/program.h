@@ -8,17 +8,17 @@
 
 #include "format/layout.h"
 
-#define KZ_FORMAT_VERSION 2u
+#define KZ_FORMAT_VERSION 3u
 #define KZ_SYMBOL_LIMIT 4u // symbols of one method
 #define KZ_RANK_LIMIT 4u
 #define KZ_OPERAND_LIMIT 8u
-#define KZ_INT_LIMIT 4u
+#define KZ_INT_LIMIT 6u
 #define KZ_FLOAT_LIMIT 2u
 #define KZ_ROTATION_LIMIT 4u      // distinct inv_freq tensors of one program
 #define KZ_COLUMN_LIMIT 65536u    // columns of a KZ_A8 value
 #define KZ_HEAD_DIM_LIMIT 1024    // elements of one attention head
 #define KZ_HEAD_GROUP_LIMIT 1024u // query heads that share one key and value head
-#define KZ_KERNEL_LIMIT 65536     // kernel, stride and padding of UNFOLD
+#define KZ_KERNEL_LIMIT 65536     // kernel, stride, dilation and padding of windows over rows
 #define KZ_NO_VALUE 0xffffffffu   // an absent operand
 #define KZ_PAGE 4096u             // weight contexts start at multiples of this
 #define KZ_ALIGNMENT 64u          // tensors, arena values and states start at multiples of this
@@ -193,13 +193,18 @@ uint64_t kz_dim_value(const kz_dim *dim, const uint32_t *symbols, uint32_t symbo
 // `value` <= INT32_MAX; a larger one gives a dimension that has no value.
 kz_dim kz_dim_constant(uint32_t value);
 kz_dim kz_dim_symbol(uint32_t symbol); // `symbol` < KZ_SYMBOL_LIMIT, else likewise
-// Equal as expressions: same coefficients, offset and divisor.
+// Equal as expressions in lowest terms: same coefficients, offset and divisor once what divides all
+// coefficients and the divisor is taken out, ceil((4 * S + 3) / 2) = 2 * S + 2.
 bool kz_dim_equal(const kz_dim *a, const kz_dim *b);
 // True, and *out_value set, when no symbol takes part and the value fits an int32.
 bool kz_dim_is_constant(const kz_dim *dim, uint32_t *out_value);
-// ceil((dim + added) / stride) as one dimension: the rows that a window moved by `stride` gives,
-// with added = 2 * padding - (kernel - 1) (op UNFOLD). False when its numbers do not fit.
+// ceil((dim + added) / stride) as one dimension in lowest terms: the rows that a window moved by
+// `stride` gives, with added = left + right - dilation * (kernel - 1) (op UNFOLD). False when its
+// numbers do not fit.
 bool kz_dim_window(const kz_dim *dim, int32_t added, uint32_t stride, kz_dim *out_dim);
+// factor * dim + added: the rows of a transposed convolution (op FOLD). False when its numbers do
+// not fit or `dim` keeps a divisor in lowest terms: such a product is no dimension.
+bool kz_dim_stretch(const kz_dim *dim, uint32_t factor, int32_t added, kz_dim *out_dim);
 // Least and greatest value over all symbol values from 0 to their maxima (a dimension rises or
 // falls with each symbol, so these lie at corners). False when some value is negative or over 2^40,
 // or a symbol that the method lacks takes part.

@@ -236,10 +236,11 @@ void kz_op_gate(kz_call *call, const kz_instruction *instruction, kz_operand *co
 static void make_unfolded(const row_job *job, size_t row, float *out) {
     const size_t kernel = (size_t)job->instruction->ints[0];
     const size_t stride = (size_t)job->instruction->ints[1];
-    const size_t padding = (size_t)job->instruction->ints[2];
+    const size_t dilation = (size_t)job->instruction->ints[2];
+    const size_t padding = (size_t)job->instruction->ints[3];
     const size_t channels = job->a->columns;
     for (size_t j = 0; j < kernel; j++) {
-        const size_t place = row * stride + j;
+        const size_t place = row * stride + j * dilation;
         // Places count from the first padding row, so that they never go below zero.
         if (place < padding || place - padding >= job->a->rows) {
             memset(out + j * channels, 0, channels * sizeof *out);

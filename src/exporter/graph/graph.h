@@ -77,7 +77,7 @@ struct kz_graph {
     size_t method_count;
     kz_bytes tokenizer, chat_template; // sections in graph memory; empty: none
     const char *template_family; // instead of the checkpoint's own; "none": none; NULL: its own
-    bool has_fine_activations; // quantised weights multiply KZ_A16, else KZ_A8
+    bool has_fine_activations;   // quantised weights multiply KZ_A16, else KZ_A8
 };
 
 void kz_graph_init(kz_graph *graph, const kazeia_allocator *allocator);
@@ -184,10 +184,14 @@ uint32_t kz_node_attention(kz_graph_method *method, uint32_t q,
 // q, k, v [T][heads * head_dim] -> alike; every token sees every token.
 uint32_t kz_node_attention_full(kz_graph_method *method, uint32_t q, uint32_t k, uint32_t v,
                                 uint32_t heads, float scale);
-// x [T][C] -> [windows][kernel * C]: what a convolution of that kernel, stride and padding
-// multiplies. UNSUPPORTED is noted when the number of windows is no dimension of the format.
-uint32_t kz_node_unfold(kz_graph_method *method, uint32_t x, uint32_t kernel, uint32_t stride,
-                        uint32_t padding);
+// A window over rows, as a convolution has one: `kernel` rows, `dilation` apart, moved by `stride`,
+// over rows with `left` and `right` rows of zeros around them.
+typedef struct kz_window {
+    uint32_t kernel, stride, dilation, left, right;
+} kz_window;
+// x [T][C] -> [windows][kernel * C]: what such a convolution multiplies. UNSUPPORTED is noted when
+// the number of windows is no dimension of the format.
+uint32_t kz_node_unfold(kz_graph_method *method, uint32_t x, const kz_window *window);
 // x [T][2 * F] = gate | up -> activation(gate) * up, [T][F].
 uint32_t kz_node_gate(kz_graph_method *method, uint32_t x, kz_activation activation);
 

@@ -134,32 +134,45 @@ uint32_t kz_node_attention_full(kz_graph_method *method, uint32_t q, uint32_t k,
     return out;
 }
 
-static kz_dim unfolded_rows(kz_graph_method *method, kz_dim rows, uint32_t kernel, uint32_t stride,
-                            uint32_t padding) {
-    kz_dim windows = kz_dim_constant(0);
-    // Within the limits the sum below fits 32 bits.
-    const bool fits =
-        kernel >= 1 && kernel <= KZ_KERNEL_LIMIT && padding <= KZ_KERNEL_LIMIT &&
-        kz_dim_window(&rows, (int32_t)(2 * padding) - (int32_t)(kernel - 1), stride, &windows);
-    if (method && !fits) {
+// True when all five are within the format's limits, so that sums of them fit 64 bits with ease.
+static bool is_window(const kz_window *window) {
+    return window->kernel >= 1 && window->kernel <= KZ_KERNEL_LIMIT && window->stride >= 1 &&
+           window->stride <= KZ_KERNEL_LIMIT && window->dilation >= 1 &&
+           window->dilation <= KZ_KERNEL_LIMIT && window->left <= KZ_KERNEL_LIMIT &&
+           window->right <= KZ_KERNEL_LIMIT;
+}
+
+static void note_window(kz_graph_method *method, const kz_window *window) {
+    if (method) {
         kz_graph_note(method->graph,
                       kz_fail(KAZEIA_UNSUPPORTED,
                               "export: method '%s': a window of %u by steps of %u cannot be laid "
                               "over its rows",
-                              method->name, kernel, stride));
+                              method->name, window->kernel, window->stride));
+    }
+}
+
+static kz_dim unfolded_rows(kz_graph_method *method, kz_dim rows, const kz_window *window) {
+    kz_dim windows = kz_dim_constant(0);
+    const int64_t added = (int64_t)window->left + window->right -
+                          (int64_t)window->dilation * ((int64_t)window->kernel - 1);
+    if (!is_window(window) || added < INT32_MIN ||
+        !kz_dim_window(&rows, (int32_t)added, window->stride, &windows)) {
+        note_window(method, window);
     }
     return windows;
 }
 
-uint32_t kz_node_unfold(kz_graph_method *method, uint32_t x, uint32_t kernel, uint32_t stride,
-                        uint32_t padding) {
-    const kz_dim rows =
-        unfolded_rows(method, kz_method_rows_of(method, x), kernel, stride, padding);
-    const uint32_t out = kz_method_rows(method, rows, kernel * kz_method_columns_of(method, x));
-    add_instruction(
-        method, &(kz_instruction){.op = KZ_OP_UNFOLD,
-                                  .operands = {x, out},
-                                  .ints = {(int32_t)kernel, (int32_t)stride, (int32_t)padding}});
+uint32_t kz_node_unfold(kz_graph_method *method, uint32_t x, const kz_window *window) {
+    const kz_dim rows = unfolded_rows(method, kz_method_rows_of(method, x), window);
+    const uint32_t out =
+        kz_method_rows(method, rows, window->kernel * kz_method_columns_of(method, x));
+    add_instruction(method,
+                    &(kz_instruction){.op = KZ_OP_UNFOLD,
+                                      .operands = {x, out},
+                                      .ints = {(int32_t)window->kernel, (int32_t)window->stride,
+                                               (int32_t)window->dilation, (int32_t)window->left,
+                                               (int32_t)window->right}});
     return out;
 }
 

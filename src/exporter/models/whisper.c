@@ -305,10 +305,10 @@ static void add_encode(const whisper *model) {
                                          kz_dim_constant((uint32_t)shape->mels));
     const cross_inputs inputs = add_cross_inputs(model, method, slots, half, "cross_positions");
     // A convolution is UNFOLD and a product: kernels of 3 with padding 1, the second with stride 2.
-    const uint32_t wide = biased(method, kz_node_unfold(method, mel, 3, 1, 1), model->conv1,
-                                 model->conv1_bias, KZ_ACTIVATION_GELU);
-    const uint32_t x = biased(method, kz_node_unfold(method, wide, 3, 2, 1), model->conv2,
-                              model->conv2_bias, KZ_ACTIVATION_GELU);
+    const uint32_t wide = biased(method, kz_node_unfold(method, mel, &(kz_window){3, 1, 1, 1, 1}),
+                                 model->conv1, model->conv1_bias, KZ_ACTIVATION_GELU);
+    const uint32_t x = biased(method, kz_node_unfold(method, wide, &(kz_window){3, 2, 1, 1, 1}),
+                              model->conv2, model->conv2_bias, KZ_ACTIVATION_GELU);
     (void)kz_node_add(method, x, kz_method_weight(method, model->encoder_positions), x);
     for (int64_t i = 0; i < shape->encoder_layers; i++) {
         encode_block(model, method, &model->encoder[i], x);

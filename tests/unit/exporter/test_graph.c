@@ -83,7 +83,7 @@ static void the_first_failure_stays(void **state) {
     kz_linear_options options = KZ_LINEAR_PLAIN;
     assert_int_equal(kz_node_linear(s.method, s.x, s.square, &options), KZ_NO_VALUE);
     assert_int_equal(kz_node_rms_norm(s.method, s.x, s.gamma, 0.0f, KZ_NO_VALUE), KZ_NO_VALUE);
-    assert_int_equal(kz_node_unfold(s.method, s.x, 3, 1, 1), KZ_NO_VALUE);
+    assert_int_equal(kz_node_unfold(s.method, s.x, &(kz_window){3, 1, 1, 1, 1}), KZ_NO_VALUE);
     kz_node_rope(s.method, s.x, s.x, s.gamma, 64, 64, false);
     assert_null(kz_graph_add_method(&s.graph, "later"));
     kz_graph_set_string(&s.graph, "key", "value");
@@ -102,7 +102,7 @@ static void a_method_that_is_not_there_takes_nothing(void **state) {
     assert_int_equal(kz_node_linear(NULL, 0, 0, &options), KZ_NO_VALUE);
     assert_int_equal(kz_node_embed(NULL, 0, 0, 1.0f), KZ_NO_VALUE);
     assert_int_equal(kz_node_attention_full(NULL, 0, 0, 0, 1, 1.0f), KZ_NO_VALUE);
-    assert_int_equal(kz_node_unfold(NULL, 0, 3, 1, 1), KZ_NO_VALUE);
+    assert_int_equal(kz_node_unfold(NULL, 0, &(kz_window){3, 1, 1, 1, 1}), KZ_NO_VALUE);
     assert_int_equal(kz_node_gate(NULL, 0, KZ_ACTIVATION_SILU), KZ_NO_VALUE);
     assert_int_equal(kz_method_view(NULL, 0, 0, 1), KZ_NO_VALUE);
     kz_node_cache_write(NULL, 0, 0, 0, 0, 0);
@@ -112,9 +112,9 @@ static void windows_have_the_rows_that_the_format_states(void **state) {
     sample s;
     (void)state;
     sample_init(&s);
-    const uint32_t same = kz_node_unfold(s.method, s.x, 3, 1, 1);
-    const uint32_t half = kz_node_unfold(s.method, same, 3, 2, 1);
-    const uint32_t quarter = kz_node_unfold(s.method, half, 3, 2, 1);
+    const uint32_t same = kz_node_unfold(s.method, s.x, &(kz_window){3, 1, 1, 1, 1});
+    const uint32_t half = kz_node_unfold(s.method, same, &(kz_window){3, 2, 1, 1, 1});
+    const uint32_t quarter = kz_node_unfold(s.method, half, &(kz_window){3, 2, 1, 1, 1});
     CHECK(kz_graph_status(&s.graph));
     const kz_dim rows = kz_method_rows_of(s.method, half);
     const kz_dim fewer = kz_method_rows_of(s.method, quarter);
@@ -123,7 +123,7 @@ static void windows_have_the_rows_that_the_format_states(void **state) {
         assert_int_equal(kz_dim_value(&fewer, &tokens, 1), ((tokens + 1) / 2 + 1) / 2);
     }
     assert_int_equal(kz_method_columns_of(s.method, half), 9 * 64);
-    assert_int_equal(kz_node_unfold(s.method, s.x, 0, 1, 0) == KZ_NO_VALUE ||
+    assert_int_equal(kz_node_unfold(s.method, s.x, &(kz_window){0, 1, 1, 0, 0}) == KZ_NO_VALUE ||
                          kz_graph_status(&s.graph) == KAZEIA_UNSUPPORTED,
                      true);
     assert_int_equal(kz_graph_status(&s.graph), KAZEIA_UNSUPPORTED);

@@ -231,7 +231,7 @@ static void add_encode(sample_program *sample) {
     const uint32_t active = add_arena(&builder, KZ_F32, halved, 32);
     const uint32_t mixed = add_arena(&builder, KZ_F32, halved, 32);
     const uint32_t out = add_output(&builder, "encoded", halved, 24);
-    add_op(&builder, (kz_instruction){KZ_OP_UNFOLD, {mel, unfolded}, {3, 2, 1}, {0}});
+    add_op(&builder, (kz_instruction){KZ_OP_UNFOLD, {mel, unfolded}, {3, 2, 1, 1, 1}, {0}});
     add_op(&builder,
            (kz_instruction){KZ_OP_LINEAR, {unfolded, kernel, ABSENT, ABSENT, rows}, {0}, {0}});
     add_op(&builder, (kz_instruction){KZ_OP_ACTIVATE, {rows, active}, {KZ_ACTIVATION_GELU}, {0}});

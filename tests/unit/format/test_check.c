@@ -198,7 +198,8 @@ static void operands(void **state) {
     REFUSED("scale is nan", OP(0, EMBED)->floats[0] = NAN);
     REFUSED("arena or output, since it is written",
             OP(1, UNFOLD)->operands[1] = s.parts[1].inputs[0];
-            OP(1, UNFOLD)->ints[0] = 1; OP(1, UNFOLD)->ints[1] = 1; OP(1, UNFOLD)->ints[2] = 0);
+            OP(1, UNFOLD)->ints[0] = 1; OP(1, UNFOLD)->ints[1] = 1; OP(1, UNFOLD)->ints[3] = 0;
+            OP(1, UNFOLD)->ints[4] = 0);
     REFUSED("and all of its rows", s.parts[0].symbols[0].maximum = 9;
             s.methods[0].arena_bytes *= 2);
     REFUSED("a value that an earlier instruction writes",
@@ -252,9 +253,13 @@ static void heads_and_caches(void **state) {
     REFUSED("memory apart", OP(1, ATTENTION_FULL)->operands[3] = OP(1, ACTIVATE)->operands[1]);
     REFUSED("kernel is 0", OP(1, UNFOLD)->ints[0] = 0);
     REFUSED("stride is 0", OP(1, UNFOLD)->ints[1] = 0);
-    REFUSED("padding is -1", OP(1, UNFOLD)->ints[2] = -1);
+    REFUSED("dilation is 0", OP(1, UNFOLD)->ints[2] = 0);
+    REFUSED("left is -1", OP(1, UNFOLD)->ints[3] = -1);
+    REFUSED("right is 65537", OP(1, UNFOLD)->ints[4] = 65537);
     REFUSED("rows of kernel * columns", OP(1, UNFOLD)->ints[0] = 4);
-    REFUSED("rows of kernel * columns", OP(1, UNFOLD)->ints[2] = 2);
+    REFUSED("rows of kernel * columns", OP(1, UNFOLD)->ints[2] = 3);
+    REFUSED("rows of kernel * columns", OP(1, UNFOLD)->ints[3] = 2);
+    REFUSED("rows of kernel * columns", OP(1, UNFOLD)->ints[4] = 2);
     REFUSED("activation is 0", OP(1, ACTIVATE)->ints[0] = 0);
     REFUSED("activation is 1", OP(0, GATE)->ints[0] = KZ_ACTIVATION_GELU);
     REFUSED("64 columns (not 128)", OP(0, GATE)->operands[1] = OP(0, GATE)->operands[0]);

@@ -79,6 +79,7 @@ static void add_encode(tiny_builder *builder) {
     kz_instruction *unfold = tiny_add(method, KZ_OP_UNFOLD, (uint32_t[]){mel, x}, 2);
     unfold->ints[0] = 1;
     unfold->ints[1] = 2;
+    unfold->ints[2] = 1;
     for (int i = 0; i < ENCODER_LAYERS; i++) {
         const uint32_t out = tiny_rows(method, KZ_F32, rows, MELS);
         kz_instruction *attention =

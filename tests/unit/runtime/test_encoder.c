@@ -59,7 +59,9 @@ static uint32_t convolve(tiny_method *m, uint32_t x, kz_dim rows, uint32_t chann
     kz_instruction *unfold = tiny_add(m, KZ_OP_UNFOLD, (uint32_t[]){x, unfolded}, 2);
     unfold->ints[0] = KERNEL;
     unfold->ints[1] = stride;
-    unfold->ints[2] = 1;
+    unfold->ints[2] = 1; // dilation
+    unfold->ints[3] = 1;
+    unfold->ints[4] = 1;
     tiny_add(m, KZ_OP_LINEAR,
              (uint32_t[]){unfolded, tiny_weight_value(m, weight), tiny_weight_value(m, bias),
                           KZ_NO_VALUE, out},
