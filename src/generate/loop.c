@@ -76,8 +76,10 @@ static void shape_logits(kz_loop *loop, float *logits, uint32_t vocabulary) {
 
 static kazeia_status choose(kz_loop *loop, int32_t *out_token) {
     const uint32_t vocabulary = kz_session_vocabulary(loop->session);
-    float *logits = loop->draft.logits + (size_t)loop->draft.row * vocabulary;
-    if (loop->draft.rows == 0) {
+    float *logits = NULL;
+    if (loop->draft.rows > 0) {
+        logits = loop->draft.logits + (size_t)loop->draft.row * vocabulary;
+    } else {
         KZ_TRY(kz_session_last_logits(loop->session, &logits));
     }
     shape_logits(loop, logits, vocabulary);

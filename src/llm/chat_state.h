@@ -42,6 +42,7 @@ struct kz_chat {
     kz_grammar *grammar; // NULL, as the constraint: a reply may be anything
     kz_constrain *constrain;
     kz_token_mask mask;
+    bool thinks_first; // the prompt opened a thought that the reply has not closed
     kz_loop loop;
     atomic_int phase;
     kz_text_buffer turn; // bytes fed

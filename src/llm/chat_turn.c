@@ -97,8 +97,8 @@ static kazeia_status start_turn(kz_chat *chat) {
     chat->decode_ns = 0;
     if (chat->tokenizer) {
         kz_detokenizer_init(&chat->detokenizer, chat->tokenizer, KZ_DECODE_TEXT);
-        kz_splitter_start(&chat->splitter,
-                          chat->chat_template && kz_template_opens_thinking(chat->chat_template));
+        chat->thinks_first = chat->chat_template && kz_template_opens_thinking(chat->chat_template);
+        kz_splitter_start(&chat->splitter, chat->thinks_first);
     }
     set_phase(chat, PHASE_PREFILLING);
     return KAZEIA_OK;
@@ -268,6 +268,9 @@ static kazeia_status write_token(kz_chat *chat) {
         end_reply(chat, end);
         return KAZEIA_OK;
     }
+    // A grammar is the answer's: a model whose prompt opens a thought may think first.
+    chat->thinks_first = chat->thinks_first && chat->splitter.part == KZ_PART_REASONING;
+    chat->loop.mask = chat->constrain && !chat->thinks_first ? &chat->mask : NULL;
     // The chosen token itself is the first of those that may come.
     chat->loop.draft.room = most ? most - chat->statistics.generated_tokens : UINT32_MAX;
     const uint64_t start_ns = kz_clock_now_ns();

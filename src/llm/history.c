@@ -122,6 +122,9 @@ kazeia_status kz_history_begin(kz_history *history, const char *role) {
 }
 
 bool kz_history_append(kz_history *history, kz_message_part part, const char *text, size_t bytes) {
+    if (bytes == 0) {
+        return true; // of an absent part, which has no address
+    }
     if (bytes > history->text_limit - history->text_bytes) {
         return false;
     }

@@ -419,6 +419,48 @@ static void biases_and_penalties_reach_the_choice(void **state) {
     close_fixture(&f);
 }
 
+static void require_part(const kz_chat *chat, kz_message_part part, const char *expected) {
+    size_t bytes = 0;
+    const char *text = kz_chat_reply_part(chat, part, &bytes);
+    assert_int_equal(bytes, strlen(expected));
+    assert_true(bytes == 0 || memcmp(text, expected, bytes) == 0);
+}
+
+// A grammar makes the random model say what is wanted.
+static void thoughts_and_calls_are_not_spoken(void **state) {
+    (void)state;
+    fixture f;
+    char reply[REPLY_BYTES];
+    const int64_t stops[] = {TINY_END};
+    kz_chat_settings settings = warm(0);
+    settings.grammar = "root ::= \"<think>\\nHm.\\n</think>\\n\\nOui.\" "
+                       "\"<call>\\n{\\\"name\\\": \\\"f\\\"}\\n</call><call>{}</call>\"\n";
+    open_program(&f);
+    tiny_chat_clear(&f.tiny);
+    kz_program_release(f.program);
+    tiny_chat_init(&f.tiny, "Sois bref.", true, stops, 1);
+    assert_int_equal(
+        kz_program_open_memory(f.tiny.llama.bytes, f.tiny.llama.count, NULL, &f.program),
+        KAZEIA_OK);
+    f.chat = open_chat(&f, &settings);
+    for (int turn = 0; turn < 2; turn++) {
+        say(f.chat, "Quoi ?", reply);
+        assert_string_equal(reply, "Oui.");
+        require_part(f.chat, KZ_PART_TEXT, "Oui.");
+        require_part(f.chat, KZ_PART_REASONING, "Hm.\n");
+        require_part(f.chat, KZ_PART_CALLS, "[{\"name\": \"f\"},{}]");
+        assert_int_equal(kz_chat_statistics_of(f.chat).stop, KZ_CHAT_STOP_TOKEN);
+        kz_chat_reset(f.chat);
+    }
+    // What was heard is all that is kept.
+    say(f.chat, "Quoi ?", reply);
+    kz_chat_end_turn(f.chat, 2);
+    require_part(f.chat, KZ_PART_TEXT, "Ou");
+    require_part(f.chat, KZ_PART_REASONING, "");
+    require_part(f.chat, KZ_PART_CALLS, "");
+    close_fixture(&f);
+}
+
 static void ids_are_a_raw_prompt(void **state) {
     (void)state;
     fixture f;
@@ -462,6 +504,7 @@ int main(void) {
         cmocka_unit_test(prompt_lookup_writes_the_same),
         cmocka_unit_test(stop_strings_end_a_reply_before_them),
         cmocka_unit_test(biases_and_penalties_reach_the_choice),
+        cmocka_unit_test(thoughts_and_calls_are_not_spoken),
         cmocka_unit_test(ids_are_a_raw_prompt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

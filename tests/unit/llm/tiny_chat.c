@@ -128,7 +128,7 @@ static void build_template(tiny_chat *chat, const char *default_system) {
         strings[i] = (kz_bytes){(const uint8_t *)text, strlen(text)};
     }
     const kz_chat_template_source chatml = {
-        .marks = {"", "", "", ""},
+        .marks = {"<think>", "</think>", "<call>", "</call>"},
         .code = steps,
         .code_count = (uint32_t)write_steps(steps, default_system != NULL),
         .strings = strings,

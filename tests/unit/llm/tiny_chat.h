@@ -1,7 +1,8 @@
 // tiny_chat.h: a tiny llama with a byte tokenizer and a ChatML template.
 //
 // Tokens 0-255 are the bytes, 256-265 merges of common pairs, 266 and 267 the special tokens
-// <|im_start|> and <|im_end|>; the weights are random, so replies are any bytes.
+// <|im_start|> and <|im_end|>; the weights are random, so replies are any bytes. Marks of thoughts
+// and calls are <think>, </think>, <call> and </call>.
 #ifndef KZ_TEST_LLM_TINY_CHAT_H
 #define KZ_TEST_LLM_TINY_CHAT_H
 
