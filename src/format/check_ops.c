@@ -160,6 +160,21 @@ static const op_rule rule_ATTENTION_FULL = {kz_check_attention_full, 3, 0, 0};
 static const op_rule rule_UNFOLD = {kz_check_unfold, 1, 0, 0};
 static const op_rule rule_ACTIVATE = {check_activate, 1, 0, 0};
 static const op_rule rule_GATE = {check_gate, 1, 0, 0};
+static const op_rule rule_MAP = {kz_check_map, 1, 0, 1u << 0};
+static const op_rule rule_MUL = {kz_check_mul, 2, 0, 1u << 0 | 1u << 1};
+static const op_rule rule_SNAKE = {kz_check_snake, 3, 0, 0};
+static const op_rule rule_JOIN_TAIL = {kz_check_join_tail, 2, 0, 0};
+static const op_rule rule_FOLD = {kz_check_fold, 2, 1u << 1, 0};
+static const op_rule rule_DEPTHWISE = {kz_check_depthwise, 3, 1u << 2, 0};
+static const op_rule rule_GATHER = {kz_check_gather, 2, 0, 0};
+static const op_rule rule_LSTM = {kz_check_lstm, 4, 1u << 2 | 1u << 3, 0};
+static const op_rule rule_COLUMN_NORM = {kz_check_column_norm, 1, 0, 1u << 0};
+static const op_rule rule_SCALE_SHIFT = {kz_check_scale_shift, 2, 0, 1u << 0};
+static const op_rule rule_COLUMN_POOL = {kz_check_column_pool, 2, 1u << 1, 0};
+static const op_rule rule_COLUMN_SOFTMAX = {kz_check_column_softmax, 1, 0, 1u << 0};
+static const op_rule rule_COPY = {kz_check_copy, 1, 0, 0};
+static const op_rule rule_PAD = {kz_check_pad, 1, 0, 0};
+static const op_rule rule_MAGNITUDE = {kz_check_magnitude, 1, 0, 0};
 
 // Filled from ops.def: an op without a rule above does not compile.
 static const op_rule *const rules[] = {

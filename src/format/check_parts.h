@@ -66,6 +66,21 @@ KAZEIA_MUST_CHECK kazeia_status kz_check_attention(const kz_check_site *site);
 KAZEIA_MUST_CHECK kazeia_status kz_check_attention_full(const kz_check_site *site);
 // Rules of the ops that see a signal along its rows, likewise.
 KAZEIA_MUST_CHECK kazeia_status kz_check_unfold(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_map(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_mul(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_snake(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_join_tail(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_fold(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_depthwise(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_gather(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_lstm(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_column_norm(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_scale_shift(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_column_pool(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_column_softmax(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_copy(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_pad(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_magnitude(const kz_check_site *site);
 
 // --- check_operands.c: what rules are made of; `i` is an operand, `k` an attribute ---
 

@@ -273,12 +273,24 @@ static bool table_operands(kz_op op, uint32_t *out_table) {
     return false;
 }
 
+// The least of `limit` and the rows that a GATHER picks from by `input`.
+static uint64_t gather_limit(const kz_method *method, const kz_instruction *instruction,
+                             uint32_t input, const uint32_t *symbols, uint64_t limit) {
+    if (instruction->op != KZ_OP_GATHER || instruction->operands[1] != input) {
+        return limit;
+    }
+    const kz_value *x = &method->values[instruction->operands[0]];
+    const uint64_t rows = kz_dim_value(&x->dims[0], symbols, method->symbol_count);
+    return rows < limit ? rows : limit;
+}
+
 uint64_t kz_input_limit(const kz_method *method, uint32_t input, const uint32_t *symbols) {
     // The file's limit holds for the largest table; this call's may be smaller.
     uint64_t limit = method->values[input].limit;
     for (uint32_t i = 0; i < method->instruction_count; i++) {
         const kz_instruction *instruction = &method->instructions[i];
         uint32_t table;
+        limit = gather_limit(method, instruction, input, symbols, limit);
         if (!table_operands(instruction->op, &table)) {
             continue;
         }

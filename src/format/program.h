@@ -18,6 +18,7 @@
 #define KZ_COLUMN_LIMIT 65536u    // columns of a KZ_A8 value
 #define KZ_HEAD_DIM_LIMIT 1024    // elements of one attention head
 #define KZ_HEAD_GROUP_LIMIT 1024u // query heads that share one key and value head
+#define KZ_LSTM_LIMIT 1024u       // hidden elements of an LSTM
 #define KZ_KERNEL_LIMIT 65536     // kernel, stride, dilation and padding of windows over rows
 #define KZ_NO_VALUE 0xffffffffu   // an absent operand
 #define KZ_PAGE 4096u             // weight contexts start at multiples of this
@@ -42,6 +43,31 @@ typedef enum kz_activation {
 
 // As "gelu_tanh"; a constant string.
 const char *kz_activation_name(kz_activation activation);
+
+// What MAP applies to each element; a and b are its two floats. Numbers stand in program files.
+typedef enum kz_map {
+    KZ_MAP_RELU = 1,
+    KZ_MAP_LEAKY_RELU = 2, // x below 0: a * x
+    KZ_MAP_SIGMOID = 3,
+    KZ_MAP_TANH = 4,
+    KZ_MAP_ELU = 5, // x below 0: a * (e^x - 1)
+    KZ_MAP_EXP = 6,
+    KZ_MAP_SIN = 7,
+    KZ_MAP_COS = 8,
+    KZ_MAP_CLAMP = 9,  // within [a, b]
+    KZ_MAP_LOG = 10,   // log(max(x, a)), a > 0
+    KZ_MAP_SQRT = 11,  // sqrt(x + a)
+    KZ_MAP_SCALE = 12, // a * x + b
+    KZ_MAP_COUNT
+} kz_map;
+
+// What PAD puts around rows. Numbers stand in program files.
+typedef enum kz_pad {
+    KZ_PAD_ZERO = 0,
+    KZ_PAD_REFLECT = 1, // mirrored at the first and last row, which are not repeated
+    KZ_PAD_REPLICATE = 2,
+    KZ_PAD_COUNT
+} kz_pad;
 
 // --- Metadata -----------------------------------------------------------------------------------
 // Which of a metadata entry's members counts. Numbers stand in program files.
@@ -238,8 +264,8 @@ const kz_metadata *kz_metadata_find(const kz_program_description *description, c
 const kz_method *kz_method_find(const kz_program_description *description, const char *name);
 
 // What each element of the I32 input `input` (a value) must stay below in a call with these symbol
-// values: its limit or, where it indexes a row table that a symbol makes smaller, the table's
-// extent. `symbols` has method->symbol_count values; the method was checked.
+// values: its limit or, where it indexes a row table or the rows of a GATHER that a symbol makes
+// fewer, their number. `symbols` has method->symbol_count values; the method was checked.
 uint64_t kz_input_limit(const kz_method *method, uint32_t input, const uint32_t *symbols);
 
 #endif

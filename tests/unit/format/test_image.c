@@ -327,8 +327,8 @@ static void headers_are_read_with_suspicion(void **state) {
     (void)state;
     const size_t second = KZ_HEADER_BYTES + KZ_SECTION_BYTES; // weights are the first section
     header_damage(0, 0, 4, false, KAZEIA_BAD_FILE, "not those of a program file");
-    header_damage(8, 1, 4, true, KAZEIA_UNSUPPORTED, "format version 1, this library reads 2");
-    header_damage(8, 3, 4, true, KAZEIA_UNSUPPORTED, "format version 3, this library reads 2");
+    header_damage(8, 2, 4, true, KAZEIA_UNSUPPORTED, "format version 2, this library reads 3");
+    header_damage(8, 4, 4, true, KAZEIA_UNSUPPORTED, "format version 4, this library reads 3");
     header_damage(12, 63, 4, true, KAZEIA_BAD_FILE, "63 bytes for 8 sections");
     header_damage(32, 65, 4, false, KAZEIA_BAD_FILE, "for 65 sections");
     header_damage(16, 1, 8, false, KAZEIA_BAD_FILE, "it was cut");
