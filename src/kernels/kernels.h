@@ -109,68 +109,108 @@ typedef struct kz_attention_full {
 typedef void (*kz_attention_full_kernel)(const kz_attention_full *attention, size_t head,
                                          size_t token, size_t token_end, void *scratch);
 
+// --- Signals ---
+// out[i] = function(x[i]) as kz_map says; `out` may be x.
+typedef void (*kz_map_kernel)(kz_map function, float a, float b, const float *x, size_t count,
+                              float *out);
+// out[i] = x[i] + sin(alpha[i] * x[i])^2 * beta[i] (Ziyin, Hartwig and Ueda, "Neural Networks Fail
+// to Learn Periodic Functions", 2020, with beta for 1 / a).
+typedef void (*kz_snake_kernel)(const float *x, const float *alpha, const float *beta, size_t count,
+                                float *out);
+// out[i] = x[i] * (1 + gamma[i]) + beta[i]; `out` may be x.
+typedef void (*kz_scale_shift_kernel)(const float *x, const float *gamma, const float *beta,
+                                      size_t count, float *out);
+// out[i] = (x[i] - mean[i]) * factor[i]; `out` may be x.
+typedef void (*kz_centre_kernel)(const float *x, const float *mean, const float *factor,
+                                 size_t count, float *out);
+// out[i] = sqrt(a[i]^2 + b[i]^2 + epsilon)
+typedef void (*kz_magnitude_kernel)(const float *a, const float *b, float epsilon, size_t count,
+                                    float *out);
+// out[c] = bias[c] + sum over j < taps, rising, of weights[j][c] * x[j][c]; rows of x lie `stride`
+// bytes apart, those of weights `columns` floats. `bias` NULL: zeros.
+typedef void (*kz_depthwise_kernel)(const float *x, size_t stride, const float *weights,
+                                    const float *bias, size_t taps, size_t columns, float *out);
+// One step of Hochreiter and Schmidhuber's "Long Short-Term Memory", 1997, with a forget gate;
+// gates [count] each, before their sigmoids (cell: tanh): c = f * c + i * g in place, h = o *
+// tanh(c).
+typedef void (*kz_lstm_cell_kernel)(const float *input, const float *forget, const float *cell,
+                                    const float *output, size_t count, float *c, float *out_h);
+// Mean and variance (over all) of each of `columns` <= 64 columns of `rows` >= 1 rows, `stride`
+// bytes apart; the sums run over the rows in order, in double.
+typedef void (*kz_column_moments_kernel)(const float *x, size_t stride, size_t rows, size_t columns,
+                                         float *out_mean, float *out_variance);
+
 // X(slot, type). The names say activations and weights (matmul), or the type of table or cache.
 // matmul_bulk_* and attention_bulk_* serve calls of more than KZ_EXACT_TOKENS tokens.
-#define KZ_KERNEL_SLOT_LIST(X)                 \
-    X(matmul_f32_f32, kz_matmul_kernel)        \
-    X(matmul_f32_f16, kz_matmul_kernel)        \
-    X(matmul_f32_bf16, kz_matmul_kernel)       \
-    X(matmul_a8_q8_0, kz_matmul_kernel)        \
-    X(matmul_a8_q4_0, kz_matmul_kernel)        \
-    X(matmul_a8_q4_1, kz_matmul_kernel)        \
-    X(matmul_a8_q5_0, kz_matmul_kernel)        \
-    X(matmul_a8_q5_1, kz_matmul_kernel)        \
-    X(matmul_a8_iq4_nl, kz_matmul_kernel)      \
-    X(matmul_a8_q4_k, kz_matmul_kernel)        \
-    X(matmul_a8_q5_k, kz_matmul_kernel)        \
-    X(matmul_a8_q6_k, kz_matmul_kernel)        \
-    X(matmul_bulk_f32_f32, kz_matmul_kernel)   \
-    X(matmul_bulk_f32_f16, kz_matmul_kernel)   \
-    X(matmul_bulk_f32_bf16, kz_matmul_kernel)  \
-    X(matmul_bulk_a8_q8_0, kz_matmul_kernel)   \
-    X(matmul_bulk_a8_q4_0, kz_matmul_kernel)   \
-    X(matmul_bulk_a8_q4_1, kz_matmul_kernel)   \
-    X(matmul_bulk_a8_q5_0, kz_matmul_kernel)   \
-    X(matmul_bulk_a8_q5_1, kz_matmul_kernel)   \
-    X(matmul_bulk_a8_iq4_nl, kz_matmul_kernel) \
-    X(matmul_bulk_a8_q4_k, kz_matmul_kernel)   \
-    X(matmul_bulk_a8_q5_k, kz_matmul_kernel)   \
-    X(matmul_bulk_a8_q6_k, kz_matmul_kernel)   \
-    X(quantise_a8, kz_quantise_kernel)         \
-    X(quantise_a16, kz_quantise_kernel)        \
-    X(embed_f32, kz_embed_kernel)              \
-    X(embed_f16, kz_embed_kernel)              \
-    X(embed_bf16, kz_embed_kernel)             \
-    X(embed_q8_0, kz_embed_kernel)             \
-    X(embed_q4_0, kz_embed_kernel)             \
-    X(embed_q4_1, kz_embed_kernel)             \
-    X(embed_q5_0, kz_embed_kernel)             \
-    X(embed_q5_1, kz_embed_kernel)             \
-    X(embed_iq4_nl, kz_embed_kernel)           \
-    X(embed_q4_k, kz_embed_kernel)             \
-    X(embed_q5_k, kz_embed_kernel)             \
-    X(embed_q6_k, kz_embed_kernel)             \
-    X(rms_norm, kz_rms_norm_kernel)            \
-    X(layer_norm, kz_layer_norm_kernel)        \
-    X(add, kz_add_kernel)                      \
-    X(gelu, kz_activate_kernel)                \
-    X(gelu_tanh, kz_activate_kernel)           \
-    X(silu, kz_activate_kernel)                \
-    X(gate_gelu_tanh, kz_gate_kernel)          \
-    X(gate_silu, kz_gate_kernel)               \
-    X(softmax, kz_softmax_kernel)              \
-    X(rope_split, kz_rope_kernel)              \
-    X(rope_pairs, kz_rope_kernel)              \
-    X(cache_write_f32, kz_cache_write_kernel)  \
-    X(cache_write_f16, kz_cache_write_kernel)  \
-    X(cache_write_i8, kz_cache_write_kernel)   \
-    X(attention_f32, kz_attention_kernel)      \
-    X(attention_f16, kz_attention_kernel)      \
-    X(attention_i8, kz_attention_kernel)       \
-    X(attention_bulk_f32, kz_attention_kernel) \
-    X(attention_bulk_f16, kz_attention_kernel) \
-    X(attention_bulk_i8, kz_attention_kernel)  \
-    X(attention_full, kz_attention_full_kernel)
+#define KZ_KERNEL_SLOT_LIST(X)                  \
+    X(matmul_f32_f32, kz_matmul_kernel)         \
+    X(matmul_f32_f16, kz_matmul_kernel)         \
+    X(matmul_f32_bf16, kz_matmul_kernel)        \
+    X(matmul_a8_q8_0, kz_matmul_kernel)         \
+    X(matmul_a8_q4_0, kz_matmul_kernel)         \
+    X(matmul_a8_q4_1, kz_matmul_kernel)         \
+    X(matmul_a8_q5_0, kz_matmul_kernel)         \
+    X(matmul_a8_q5_1, kz_matmul_kernel)         \
+    X(matmul_a8_iq4_nl, kz_matmul_kernel)       \
+    X(matmul_a8_q4_k, kz_matmul_kernel)         \
+    X(matmul_a8_q5_k, kz_matmul_kernel)         \
+    X(matmul_a8_q6_k, kz_matmul_kernel)         \
+    X(matmul_bulk_f32_f32, kz_matmul_kernel)    \
+    X(matmul_bulk_f32_f16, kz_matmul_kernel)    \
+    X(matmul_bulk_f32_bf16, kz_matmul_kernel)   \
+    X(matmul_bulk_a8_q8_0, kz_matmul_kernel)    \
+    X(matmul_bulk_a8_q4_0, kz_matmul_kernel)    \
+    X(matmul_bulk_a8_q4_1, kz_matmul_kernel)    \
+    X(matmul_bulk_a8_q5_0, kz_matmul_kernel)    \
+    X(matmul_bulk_a8_q5_1, kz_matmul_kernel)    \
+    X(matmul_bulk_a8_iq4_nl, kz_matmul_kernel)  \
+    X(matmul_bulk_a8_q4_k, kz_matmul_kernel)    \
+    X(matmul_bulk_a8_q5_k, kz_matmul_kernel)    \
+    X(matmul_bulk_a8_q6_k, kz_matmul_kernel)    \
+    X(quantise_a8, kz_quantise_kernel)          \
+    X(quantise_a16, kz_quantise_kernel)         \
+    X(embed_f32, kz_embed_kernel)               \
+    X(embed_f16, kz_embed_kernel)               \
+    X(embed_bf16, kz_embed_kernel)              \
+    X(embed_q8_0, kz_embed_kernel)              \
+    X(embed_q4_0, kz_embed_kernel)              \
+    X(embed_q4_1, kz_embed_kernel)              \
+    X(embed_q5_0, kz_embed_kernel)              \
+    X(embed_q5_1, kz_embed_kernel)              \
+    X(embed_iq4_nl, kz_embed_kernel)            \
+    X(embed_q4_k, kz_embed_kernel)              \
+    X(embed_q5_k, kz_embed_kernel)              \
+    X(embed_q6_k, kz_embed_kernel)              \
+    X(rms_norm, kz_rms_norm_kernel)             \
+    X(layer_norm, kz_layer_norm_kernel)         \
+    X(add, kz_add_kernel)                       \
+    X(gelu, kz_activate_kernel)                 \
+    X(gelu_tanh, kz_activate_kernel)            \
+    X(silu, kz_activate_kernel)                 \
+    X(gate_gelu_tanh, kz_gate_kernel)           \
+    X(gate_silu, kz_gate_kernel)                \
+    X(softmax, kz_softmax_kernel)               \
+    X(rope_split, kz_rope_kernel)               \
+    X(rope_pairs, kz_rope_kernel)               \
+    X(cache_write_f32, kz_cache_write_kernel)   \
+    X(cache_write_f16, kz_cache_write_kernel)   \
+    X(cache_write_i8, kz_cache_write_kernel)    \
+    X(attention_f32, kz_attention_kernel)       \
+    X(attention_f16, kz_attention_kernel)       \
+    X(attention_i8, kz_attention_kernel)        \
+    X(attention_bulk_f32, kz_attention_kernel)  \
+    X(attention_bulk_f16, kz_attention_kernel)  \
+    X(attention_bulk_i8, kz_attention_kernel)   \
+    X(attention_full, kz_attention_full_kernel) \
+    X(mul, kz_add_kernel)                       \
+    X(map, kz_map_kernel)                       \
+    X(snake, kz_snake_kernel)                   \
+    X(scale_shift, kz_scale_shift_kernel)       \
+    X(centre, kz_centre_kernel)                 \
+    X(magnitude, kz_magnitude_kernel)           \
+    X(depthwise, kz_depthwise_kernel)           \
+    X(lstm_cell, kz_lstm_cell_kernel)           \
+    X(column_moments, kz_column_moments_kernel)
 
 // One function for each slot, none NULL. Written once, then only read: any thread may use it.
 typedef struct kz_kernels {
