@@ -18,6 +18,21 @@ static const kz_op_function op_functions[] = {
     [KZ_OP_UNFOLD] = kz_op_unfold,
     [KZ_OP_ACTIVATE] = kz_op_activate,
     [KZ_OP_GATE] = kz_op_gate,
+    [KZ_OP_MAP] = kz_op_map,
+    [KZ_OP_MUL] = kz_op_mul,
+    [KZ_OP_SNAKE] = kz_op_snake,
+    [KZ_OP_JOIN_TAIL] = kz_op_join_tail,
+    [KZ_OP_FOLD] = kz_op_fold,
+    [KZ_OP_DEPTHWISE] = kz_op_depthwise,
+    [KZ_OP_GATHER] = kz_op_gather,
+    [KZ_OP_LSTM] = kz_op_lstm,
+    [KZ_OP_COLUMN_NORM] = kz_op_column_norm,
+    [KZ_OP_SCALE_SHIFT] = kz_op_scale_shift,
+    [KZ_OP_COLUMN_POOL] = kz_op_column_pool,
+    [KZ_OP_COLUMN_SOFTMAX] = kz_op_column_softmax,
+    [KZ_OP_COPY] = kz_op_copy,
+    [KZ_OP_PAD] = kz_op_pad,
+    [KZ_OP_MAGNITUDE] = kz_op_magnitude,
 };
 
 // The op is one of ops.def: kz_check_description has refused every other.

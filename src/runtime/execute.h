@@ -58,6 +58,9 @@ void kz_call_run(kz_call *call, kz_chunk_function function, void *job, size_t ch
 // The kernel of an activation, NULL for none.
 kz_activate_kernel kz_op_activate_kernel(const kz_kernels *kernels, kz_activation activation);
 
+// The kernel that multiplies weights of `type` exactly: KZ_EXACT_TOKENS tokens at most.
+kz_matmul_kernel kz_op_exact_matmul(const kz_kernels *kernels, kz_type type);
+
 // One for each line of format/ops.def, which has shapes and attributes; the formulas are those of
 // the kernels (kernels/kernels.h).
 void kz_op_embed(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
@@ -78,5 +81,24 @@ void kz_op_attention_full(kz_call *call, const kz_instruction *instruction,
 void kz_op_unfold(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
 void kz_op_activate(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
 void kz_op_gate(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_map(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_mul(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_snake(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_join_tail(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_fold(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_depthwise(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_gather(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_lstm(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_column_norm(kz_call *call, const kz_instruction *instruction,
+                       kz_operand *const *operands);
+void kz_op_scale_shift(kz_call *call, const kz_instruction *instruction,
+                       kz_operand *const *operands);
+void kz_op_column_pool(kz_call *call, const kz_instruction *instruction,
+                       kz_operand *const *operands);
+void kz_op_column_softmax(kz_call *call, const kz_instruction *instruction,
+                          kz_operand *const *operands);
+void kz_op_copy(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_pad(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_magnitude(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
 
 #endif

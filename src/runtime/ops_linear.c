@@ -63,6 +63,10 @@ static linear_kernels kernels_for(const kz_kernels *kernels, kz_type type) {
     }
 }
 
+kz_matmul_kernel kz_op_exact_matmul(const kz_kernels *kernels, kz_type type) {
+    return kernels_for(kernels, type).exact;
+}
+
 static void run_linear(void *context, size_t chunk, size_t chunk_end, void *scratch) {
     (void)scratch;
     const linear_job *job = context;
