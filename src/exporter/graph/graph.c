@@ -138,6 +138,15 @@ uint32_t kz_graph_add_state(kz_graph *graph, const kz_state *state) {
     return (uint32_t)graph->state_count++;
 }
 
+uint32_t kz_graph_add_tail(kz_graph *graph, const char *name, uint32_t rows, uint32_t columns) {
+    // The format counts a row in heads of bounded size; which ones does not matter here.
+    uint32_t heads = 1;
+    while (columns % heads != 0 || columns / heads > KZ_HEAD_DIM_LIMIT) {
+        heads++;
+    }
+    return kz_graph_add_state(graph, &(kz_state){name, KZ_F32, rows, heads, columns / heads});
+}
+
 kz_graph_method *kz_graph_add_method(kz_graph *graph, const char *name) {
     if (graph->status != KAZEIA_OK) {
         return NULL;

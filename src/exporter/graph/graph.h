@@ -11,7 +11,7 @@
 #include "exporter/graph/bump.h"
 #include "format/program.h"
 
-#define KZ_PIECE_LIMIT 3
+#define KZ_PIECE_LIMIT 16
 
 // Rows of a matrix, or elements of a vector (rank 1), that come from one place. Pieces follow one
 // another; only one of tensor and constant is set, and neither stands for zeros.
@@ -26,6 +26,9 @@ typedef struct kz_weight_piece {
 typedef enum kz_weight_shape {
     KZ_WEIGHT_PLAIN, // rows as they are
     KZ_WEIGHT_CONV,  // row [channels][kernel] becomes [kernel][channels], as UNFOLD lays out x
+    // A transposed convolution [columns][channels][kernel], its one piece: row j * channels + c is
+    // element [.][c][j] of every row of the checkpoint, as FOLD adds up what the LINEAR made.
+    KZ_WEIGHT_TRANSPOSED,
 } kz_weight_shape;
 
 // A tensor of the program before its bytes are read. The checkpoint must outlive the graph.
@@ -38,8 +41,10 @@ typedef struct kz_graph_weight {
     kz_weight_piece pieces[KZ_PIECE_LIMIT];
     uint32_t piece_count;
     kz_weight_shape shape;
-    uint32_t kernel; // KZ_WEIGHT_CONV
+    uint32_t kernel; // KZ_WEIGHT_CONV, KZ_WEIGHT_TRANSPOSED
     float added;     // to each element of a tensor's rows; rank 1 only
+    // Factors of the rows, of a vector's elements: [rows] or [columns] in graph memory; NULL: none.
+    const float *factors;
     kz_type type;    // set by the formats pass
 } kz_graph_weight;
 
@@ -61,7 +66,7 @@ typedef struct kz_graph_method {
     uint64_t arena_bytes; // set by the plan_memory pass
 } kz_graph_method;
 
-#define KZ_GRAPH_METHOD_LIMIT 16
+#define KZ_GRAPH_METHOD_LIMIT 64
 
 // The caller's memory: init, build, passes, describe, clear. One thread at a time.
 struct kz_graph {
@@ -102,6 +107,8 @@ const char *kz_graph_name(kz_graph *graph, const char *format, ...)
 // by which methods name it, or KZ_NO_VALUE after a failure.
 uint32_t kz_graph_add_weight(kz_graph *graph, const kz_graph_weight *weight);
 uint32_t kz_graph_add_state(kz_graph *graph, const kz_state *state);
+// An f32 state of [rows][columns] that is no cache: a convolution's tail, an LSTM's memory.
+uint32_t kz_graph_add_tail(kz_graph *graph, const char *name, uint32_t rows, uint32_t columns);
 
 // --- One method ---------------------------------------------------------------------------------
 // NULL after a failure; the functions below take NULL and do nothing. `name` must outlive the
@@ -194,6 +201,57 @@ typedef struct kz_window {
 uint32_t kz_node_unfold(kz_graph_method *method, uint32_t x, const kz_window *window);
 // x [T][2 * F] = gate | up -> activation(gate) * up, [T][F].
 uint32_t kz_node_gate(kz_graph_method *method, uint32_t x, kz_activation activation);
+// x [T][d] -> function(x), a and b as kz_map says; `out` may be x.
+uint32_t kz_node_map(kz_graph_method *method, uint32_t x, kz_map function, float a, float b,
+                     uint32_t out);
+// a [T][d] * b, b a value of [T][d] or [1][d] rows or a vector [d] (kz_method_weight); `out` may be
+// a or b.
+uint32_t kz_node_mul(kz_graph_method *method, uint32_t a, uint32_t b, uint32_t out);
+// x [T][d], weights alpha and beta [d] -> x + sin(alpha * x)^2 * beta.
+uint32_t kz_node_snake(kz_graph_method *method, uint32_t x, uint32_t alpha, uint32_t beta);
+// x [T][d] -> [tail + T][d]: the rows that earlier calls left in `state` (kz_graph_add_tail), then
+// x.
+uint32_t kz_node_join_tail(kz_graph_method *method, uint32_t x, uint32_t state);
+// x [T][kernel * C] -> [(T - 1) * stride + kernel - left - right][C], the sums of a transposed
+// convolution whose LINEAR made x; bias [C] or KZ_NO_VALUE. The window's dilation is 1.
+// UNSUPPORTED is noted when the number of rows is no dimension of the format.
+uint32_t kz_node_fold(kz_graph_method *method, uint32_t x, uint32_t bias, const kz_window *window);
+// x [T][C], weight [multiplier * kernel][C] in rows, bias [multiplier * C] or KZ_NO_VALUE ->
+// [windows] [multiplier * C]. The window's stride is 1.
+uint32_t kz_node_depthwise(kz_graph_method *method, uint32_t x, uint32_t weight, uint32_t bias,
+                           const kz_window *window);
+// x [S][d], index i32 input [T] -> [T][d]: row t is x[index[t]].
+uint32_t kz_node_gather(kz_graph_method *method, uint32_t x, uint32_t index);
+
+// x [T][4 * H], weight [4 * H][H] -> [T][H].
+typedef struct kz_lstm_options {
+    uint32_t h, c;         // states of one row of H f32, or KZ_NO_VALUE: zeros in each call
+    uint32_t out;          // value or KZ_NO_VALUE
+    bool is_reversed;      // from the last row to the first
+    bool is_output_second; // gates input, output, forget, cell (ONNX); else input, forget, cell,
+                           // output (torch)
+} kz_lstm_options;
+#define KZ_LSTM_PLAIN ((kz_lstm_options){KZ_NO_VALUE, KZ_NO_VALUE, KZ_NO_VALUE, false, false})
+uint32_t kz_node_lstm(kz_graph_method *method, uint32_t x, uint32_t weight,
+                      const kz_lstm_options *options);
+
+// Each column of x [T][C] to mean 0 and variance 1; `out` may be x.
+uint32_t kz_node_column_norm(kz_graph_method *method, uint32_t x, float epsilon, uint32_t out);
+// x [T][C], gamma_beta [T][2 * C] or [1][2 * C] -> x * (1 + gamma) + beta; `out` may be x.
+uint32_t kz_node_scale_shift(kz_graph_method *method, uint32_t x, uint32_t gamma_beta,
+                             uint32_t out);
+// x [T][C], weights [T][C] (a value) or KZ_NO_VALUE -> [1][2 * C]: mean and deviation of each
+// column; `epsilon` is the least variance.
+uint32_t kz_node_column_pool(kz_graph_method *method, uint32_t x, uint32_t weights, float epsilon);
+// The softmax of each column of x [T][C] over its rows; `out` may be x.
+uint32_t kz_node_column_softmax(kz_graph_method *method, uint32_t x, uint32_t out);
+// x [T][d] or [1][d] into `out` [T][d], as a rule a view of a joined value.
+void kz_node_copy(kz_graph_method *method, uint32_t x, uint32_t out);
+// x [T][C] -> [left + T + right][C].
+uint32_t kz_node_pad(kz_graph_method *method, uint32_t x, kz_pad mode, uint32_t left,
+                     uint32_t right);
+// x [T][2 * C] = a | b -> sqrt(a^2 + b^2 + epsilon), [T][C].
+uint32_t kz_node_magnitude(kz_graph_method *method, uint32_t x, float epsilon);
 
 // --- The finished description -------------------------------------------------------------------
 // Fills tensors from weights (types chosen, places not) and gathers all tables; `out_description`

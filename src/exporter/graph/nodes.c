@@ -1,10 +1,10 @@
-// nodes.c: one function for each op: its operands become an instruction.
+// nodes.c: one function for each op: its operands become an instruction. nodes_signal.c has those
+// that see a signal along its rows.
 //   in   value, weight and state numbers
 //   out  an instruction at the end of the method, and the value that it writes
-#include "exporter/graph/graph.h"
+#include "exporter/graph/nodes.h"
 
-// Operands may be KZ_NO_VALUE after a failure: such an instruction is never kept.
-static void add_instruction(kz_graph_method *method, const kz_instruction *instruction) {
+void kz_node_add_instruction(kz_graph_method *method, const kz_instruction *instruction) {
     if (!method || method->graph->status != KAZEIA_OK) {
         return;
     }
@@ -30,52 +30,52 @@ static uint32_t weight_columns(const kz_graph_method *method, uint32_t weight) {
                : (uint32_t)method->graph->weights[weight].columns;
 }
 
-// `out`, or fresh rows like `x` with `columns` columns.
-static uint32_t out_or_rows(kz_graph_method *method, uint32_t out, uint32_t x, uint32_t columns) {
+uint32_t kz_node_out_or_rows(kz_graph_method *method, uint32_t out, uint32_t x, uint32_t columns) {
     return out != KZ_NO_VALUE ? out : kz_method_rows(method, kz_method_rows_of(method, x), columns);
 }
 
 uint32_t kz_node_embed(kz_graph_method *method, uint32_t tokens, uint32_t table, float scale) {
     const uint32_t out =
         kz_method_rows(method, kz_method_rows_of(method, tokens), weight_columns(method, table));
-    add_instruction(method,
-                    &(kz_instruction){.op = KZ_OP_EMBED,
-                                      .operands = {tokens, kz_method_weight(method, table), out},
-                                      .floats = {scale}});
+    kz_node_add_instruction(
+        method, &(kz_instruction){.op = KZ_OP_EMBED,
+                                  .operands = {tokens, kz_method_weight(method, table), out},
+                                  .floats = {scale}});
     return out;
 }
 
 uint32_t kz_node_add(kz_graph_method *method, uint32_t a, uint32_t b, uint32_t out) {
     // `out` may be a or b: ADD works in place (ops.def).
-    const uint32_t result = out_or_rows(method, out, a, kz_method_columns_of(method, a));
-    add_instruction(method, &(kz_instruction){.op = KZ_OP_ADD, .operands = {a, b, result}});
+    const uint32_t result = kz_node_out_or_rows(method, out, a, kz_method_columns_of(method, a));
+    kz_node_add_instruction(method, &(kz_instruction){.op = KZ_OP_ADD, .operands = {a, b, result}});
     return result;
 }
 
 uint32_t kz_node_rms_norm(kz_graph_method *method, uint32_t x, uint32_t weight, float epsilon,
                           uint32_t out) {
-    const uint32_t result = out_or_rows(method, out, x, kz_method_columns_of(method, x));
-    add_instruction(method,
-                    &(kz_instruction){.op = KZ_OP_RMS_NORM,
-                                      .operands = {x, kz_method_weight(method, weight), result},
-                                      .floats = {epsilon}});
+    const uint32_t result = kz_node_out_or_rows(method, out, x, kz_method_columns_of(method, x));
+    kz_node_add_instruction(
+        method, &(kz_instruction){.op = KZ_OP_RMS_NORM,
+                                  .operands = {x, kz_method_weight(method, weight), result},
+                                  .floats = {epsilon}});
     return result;
 }
 
 void kz_node_head_rms_norm(kz_graph_method *method, uint32_t x, uint32_t weight, uint32_t head_dim,
                            float epsilon, uint32_t out) {
     // `out` is given: callers lay q and k beside each other.
-    add_instruction(method,
-                    &(kz_instruction){.op = KZ_OP_HEAD_RMS_NORM,
-                                      .operands = {x, kz_method_weight(method, weight), out},
-                                      .ints = {(int32_t)head_dim},
-                                      .floats = {epsilon}});
+    kz_node_add_instruction(
+        method, &(kz_instruction){.op = KZ_OP_HEAD_RMS_NORM,
+                                  .operands = {x, kz_method_weight(method, weight), out},
+                                  .ints = {(int32_t)head_dim},
+                                  .floats = {epsilon}});
 }
 
 uint32_t kz_node_layer_norm(kz_graph_method *method, uint32_t x, uint32_t weight, uint32_t bias,
                             float epsilon, uint32_t out) {
-    const uint32_t result = out_or_rows(method, out, x, kz_method_columns_of(method, x));
-    add_instruction(method, &(kz_instruction){.op = KZ_OP_LAYER_NORM,
+    const uint32_t result = kz_node_out_or_rows(method, out, x, kz_method_columns_of(method, x));
+    kz_node_add_instruction(method,
+                            &(kz_instruction){.op = KZ_OP_LAYER_NORM,
                                               .operands = {x, kz_method_weight(method, weight),
                                                            kz_method_weight(method, bias), result},
                                               .floats = {epsilon}});
@@ -84,8 +84,9 @@ uint32_t kz_node_layer_norm(kz_graph_method *method, uint32_t x, uint32_t weight
 
 uint32_t kz_node_linear(kz_graph_method *method, uint32_t x, uint32_t weight,
                         const kz_linear_options *options) {
-    const uint32_t out = out_or_rows(method, options->out, x, weight_rows(method, weight));
-    add_instruction(method, &(kz_instruction){.op = KZ_OP_LINEAR,
+    const uint32_t out = kz_node_out_or_rows(method, options->out, x, weight_rows(method, weight));
+    kz_node_add_instruction(method,
+                            &(kz_instruction){.op = KZ_OP_LINEAR,
                                               .operands = {x, kz_method_weight(method, weight),
                                                            kz_method_weight(method, options->bias),
                                                            options->residual, out},
@@ -95,7 +96,7 @@ uint32_t kz_node_linear(kz_graph_method *method, uint32_t x, uint32_t weight,
 
 void kz_node_rope(kz_graph_method *method, uint32_t x, uint32_t positions, uint32_t inv_freq,
                   uint32_t head_dim, uint32_t rotary, bool is_interleaved) {
-    add_instruction(
+    kz_node_add_instruction(
         method, &(kz_instruction){.op = KZ_OP_ROPE,
                                   .operands = {x, positions, kz_method_weight(method, inv_freq)},
                                   .ints = {(int32_t)head_dim, (int32_t)rotary, is_interleaved}});
@@ -103,7 +104,8 @@ void kz_node_rope(kz_graph_method *method, uint32_t x, uint32_t positions, uint3
 
 void kz_node_cache_write(kz_graph_method *method, uint32_t x, uint32_t table, uint32_t sequences,
                          uint32_t positions, uint32_t state) {
-    add_instruction(method, &(kz_instruction){.op = KZ_OP_CACHE_WRITE,
+    kz_node_add_instruction(method,
+                            &(kz_instruction){.op = KZ_OP_CACHE_WRITE,
                                               .operands = {x, table, sequences, positions,
                                                            kz_method_state(method, state)}});
 }
@@ -112,7 +114,7 @@ uint32_t kz_node_attention(kz_graph_method *method, uint32_t q,
                            const kz_attention_options *options) {
     const uint32_t out =
         kz_method_rows(method, kz_method_rows_of(method, q), kz_method_columns_of(method, q));
-    add_instruction(
+    kz_node_add_instruction(
         method,
         &(kz_instruction){.op = KZ_OP_ATTENTION,
                           .operands = {q, kz_method_state(method, options->keys),
@@ -127,59 +129,17 @@ uint32_t kz_node_attention_full(kz_graph_method *method, uint32_t q, uint32_t k,
                                 uint32_t heads, float scale) {
     const uint32_t out =
         kz_method_rows(method, kz_method_rows_of(method, q), kz_method_columns_of(method, q));
-    add_instruction(method, &(kz_instruction){.op = KZ_OP_ATTENTION_FULL,
-                                              .operands = {q, k, v, out},
-                                              .ints = {(int32_t)heads},
-                                              .floats = {scale}});
-    return out;
-}
-
-// True when all five are within the format's limits, so that sums of them fit 64 bits with ease.
-static bool is_window(const kz_window *window) {
-    return window->kernel >= 1 && window->kernel <= KZ_KERNEL_LIMIT && window->stride >= 1 &&
-           window->stride <= KZ_KERNEL_LIMIT && window->dilation >= 1 &&
-           window->dilation <= KZ_KERNEL_LIMIT && window->left <= KZ_KERNEL_LIMIT &&
-           window->right <= KZ_KERNEL_LIMIT;
-}
-
-static void note_window(kz_graph_method *method, const kz_window *window) {
-    if (method) {
-        kz_graph_note(method->graph,
-                      kz_fail(KAZEIA_UNSUPPORTED,
-                              "export: method '%s': a window of %u by steps of %u cannot be laid "
-                              "over its rows",
-                              method->name, window->kernel, window->stride));
-    }
-}
-
-static kz_dim unfolded_rows(kz_graph_method *method, kz_dim rows, const kz_window *window) {
-    kz_dim windows = kz_dim_constant(0);
-    const int64_t added = (int64_t)window->left + window->right -
-                          (int64_t)window->dilation * ((int64_t)window->kernel - 1);
-    if (!is_window(window) || added < INT32_MIN ||
-        !kz_dim_window(&rows, (int32_t)added, window->stride, &windows)) {
-        note_window(method, window);
-    }
-    return windows;
-}
-
-uint32_t kz_node_unfold(kz_graph_method *method, uint32_t x, const kz_window *window) {
-    const kz_dim rows = unfolded_rows(method, kz_method_rows_of(method, x), window);
-    const uint32_t out =
-        kz_method_rows(method, rows, window->kernel * kz_method_columns_of(method, x));
-    add_instruction(method,
-                    &(kz_instruction){.op = KZ_OP_UNFOLD,
-                                      .operands = {x, out},
-                                      .ints = {(int32_t)window->kernel, (int32_t)window->stride,
-                                               (int32_t)window->dilation, (int32_t)window->left,
-                                               (int32_t)window->right}});
+    kz_node_add_instruction(method, &(kz_instruction){.op = KZ_OP_ATTENTION_FULL,
+                                                      .operands = {q, k, v, out},
+                                                      .ints = {(int32_t)heads},
+                                                      .floats = {scale}});
     return out;
 }
 
 uint32_t kz_node_gate(kz_graph_method *method, uint32_t x, kz_activation activation) {
     const uint32_t out =
         kz_method_rows(method, kz_method_rows_of(method, x), kz_method_columns_of(method, x) / 2);
-    add_instruction(
+    kz_node_add_instruction(
         method,
         &(kz_instruction){.op = KZ_OP_GATE, .operands = {x, out}, .ints = {(int32_t)activation}});
     return out;

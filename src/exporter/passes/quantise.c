@@ -10,7 +10,8 @@
 // Those that ops.def marks a8: EMBED, ADD and attention write floats that others read too.
 static bool can_quantise(kz_op op) {
     return op == KZ_OP_RMS_NORM || op == KZ_OP_LAYER_NORM || op == KZ_OP_UNFOLD ||
-           op == KZ_OP_ACTIVATE || op == KZ_OP_GATE;
+           op == KZ_OP_ACTIVATE || op == KZ_OP_GATE || op == KZ_OP_MAP || op == KZ_OP_SNAKE ||
+           op == KZ_OP_SCALE_SHIFT;
 }
 
 static kz_type activation_type(const kz_graph_method *method) {
