@@ -70,6 +70,13 @@ void kz_graph_set_integer(kz_graph *graph, const char *key, int64_t value) {
     }
 }
 
+void kz_graph_set_real(kz_graph *graph, const char *key, double value) {
+    kz_metadata *entry = add_metadata(graph, key, KZ_METADATA_REAL);
+    if (entry) {
+        entry->real = value;
+    }
+}
+
 void kz_graph_set_string(kz_graph *graph, const char *key, const char *value) {
     kz_metadata *entry = value ? add_metadata(graph, key, KZ_METADATA_STRING) : NULL;
     if (entry) {

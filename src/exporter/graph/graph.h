@@ -96,6 +96,7 @@ void kz_graph_note(kz_graph *graph, kazeia_status status);
 // --- Program-wide -------------------------------------------------------------------------------
 // Metadata: keys and values are copied.
 void kz_graph_set_integer(kz_graph *graph, const char *key, int64_t value);
+void kz_graph_set_real(kz_graph *graph, const char *key, double value);
 void kz_graph_set_string(kz_graph *graph, const char *key, const char *value); // NULL: left out
 void kz_graph_set_integers(kz_graph *graph, const char *key, const int64_t *values, size_t count);
 void kz_graph_set_strings(kz_graph *graph, const char *key, const char *const *values,

@@ -79,10 +79,9 @@ static void add_self_projection(whisper *model, const kz_whisper_attention_names
     }
     const char *weights[] = {source(model, names->q, layer, model->names->weight),
                              source(model, names->k, layer, model->names->weight),
-                             source(model, names->v, layer, model->names->weight)};
+                             source(model, names->v, layer, model->names->weight), NULL};
     const char *biases[] = {source(model, names->q, layer, model->names->bias), NULL,
                             source(model, names->v, layer, model->names->bias)};
-    // KZ_PIECE_LIMIT ends the list of three sources.
     attention->q = kz_model_matrix(model->graph, model->checkpoint, name, 3 * (uint64_t)hidden,
                                    (uint64_t)hidden, weights);
     attention->q_bias = kz_model_joined_vector(model->graph, model->checkpoint, bias_name,

@@ -119,11 +119,29 @@ static void reorder_convolution(const kz_graph_weight *weight, const float *row,
     }
 }
 
+// One column of channels and kernels out of each row of the checkpoint, without decoding the rest
+// of them: kz_model_transposed has seen that they are f32.
+static void gather_transposed(const kz_graph_weight *weight, const kz_checkpoint_tensor *tensor,
+                              uint64_t row, float *out) {
+    const uint64_t channels = weight->rows / weight->kernel;
+    const uint64_t element = row % channels * weight->kernel + row / channels;
+    for (uint64_t i = 0; i < weight->columns; i++) {
+        memcpy(&out[i], kz_checkpoint_row(tensor, i) + element * sizeof(float), sizeof(float));
+    }
+}
+
+static void multiply(float *values, size_t count, float factor) {
+    for (size_t i = 0; i < count; i++) {
+        values[i] *= factor;
+    }
+}
+
 static kazeia_status decode_row(kz_slice_maker *maker, const kz_graph_weight *weight,
-                                const kz_weight_piece *piece, uint64_t row,
-                                const float **out_values) {
+                                const kz_weight_piece *piece, uint64_t row, float **out_values) {
     const size_t columns = (size_t)weight->columns;
-    if (piece->tensor) {
+    if (piece->tensor && weight->shape == KZ_WEIGHT_TRANSPOSED) {
+        gather_transposed(weight, piece->tensor, row, maker->floats);
+    } else if (piece->tensor) {
         KZ_TRY(kz_checkpoint_decode_row(piece->tensor, piece->first_row + row, maker->floats));
     } else if (piece->constant) {
         memcpy(maker->floats, piece->constant + row * columns, columns * sizeof(float));
@@ -148,12 +166,16 @@ static kazeia_status make_row_form(kz_slice_maker *maker, const kz_graph_weight 
     KZ_TRY(find_piece(weight, row, &piece, &piece_row));
     const kz_checkpoint_tensor *tensor = piece->tensor;
     // The source's own blocks, byte for byte.
-    if (tensor && tensor->type == weight->type && weight->shape == KZ_WEIGHT_PLAIN) {
+    if (tensor && tensor->type == weight->type && weight->shape == KZ_WEIGHT_PLAIN &&
+        !weight->factors) {
         *out_row = kz_checkpoint_row(tensor, piece->first_row + piece_row);
         return KAZEIA_OK;
     }
-    const float *values = NULL;
+    float *values = NULL;
     KZ_TRY(decode_row(maker, weight, piece, piece_row, &values));
+    if (weight->factors) {
+        multiply(values, (size_t)weight->columns, weight->factors[row]);
+    }
     uint8_t *row_form = maker->row_forms + slot * maker->stride;
     // A value that is not finite, or too large for the type's f16 scale.
     if (!kz_quant_encode_row(weight->type, values, (size_t)weight->columns, row_form)) {
@@ -185,7 +207,7 @@ static kazeia_status make_rows(kz_slice_maker *maker, const kz_slice *slice, uin
     const kz_graph_weight *weight = slice->weight;
     for (uint64_t i = 0; i < slice->count; i++) {
         const kz_weight_piece *piece = NULL;
-        const float *values = NULL;
+        float *values = NULL;
         uint64_t piece_row = 0;
         KZ_TRY(find_piece(weight, slice->first + i, &piece, &piece_row));
         KZ_TRY(decode_row(maker, weight, piece, piece_row, &values));
@@ -233,6 +255,9 @@ static kazeia_status make_vector(const kz_slice *slice, uint8_t *out_bytes) {
         KZ_TRY(make_vector_piece(weight, piece, values + made));
         made += piece->row_count;
     }
+    for (uint64_t i = 0; weight->factors && i < made; i++) {
+        values[i] *= weight->factors[i];
+    }
     if (made != weight->columns) {
         return kz_fail(KAZEIA_BAD_FILE, "export: the parts of weight '%s' do not make %llu values",
                        weight->name, (unsigned long long)weight->columns);
@@ -253,7 +278,9 @@ kazeia_status kz_slice_make(kz_slice_maker *maker, const kz_slice *slice, uint8_
 void kz_slice_advise(const kz_slice *slice, const kz_checkpoint *checkpoint, bool will_need) {
     uint64_t before = 0;
     // Vectors are small; their rows are no rows of the checkpoint.
-    for (uint32_t i = 0; i < slice->weight->piece_count && slice->weight->rank > 1; i++) {
+    // Nor are those of a transposed weight, each of which touches all of the checkpoint's.
+    const bool has_rows = slice->weight->rank > 1 && slice->weight->shape != KZ_WEIGHT_TRANSPOSED;
+    for (uint32_t i = 0; i < slice->weight->piece_count && has_rows; i++) {
         const kz_weight_piece *piece = &slice->weight->pieces[i];
         const uint64_t first = slice->first > before ? slice->first - before : 0;
         const uint64_t end =
