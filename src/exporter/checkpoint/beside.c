@@ -55,5 +55,5 @@ bool kz_checkpoint_reads(const kz_checkpoint *checkpoint, const char *path) {
             return true;
         }
     }
-    return false;
+    return checkpoint->part != NULL && kz_checkpoint_reads(checkpoint->part, path);
 }

@@ -317,6 +317,7 @@ void kz_checkpoint_close(kz_checkpoint *checkpoint) {
     if (checkpoint == NULL) {
         return;
     }
+    kz_checkpoint_close(checkpoint->part);
     close_documents(checkpoint);
     // Names may lie in the mapped files (CTranslate2), so whatever uses them goes with the maps.
     for (size_t i = 0; i < checkpoint->file_count; i++) {
@@ -328,6 +329,27 @@ void kz_checkpoint_close(kz_checkpoint *checkpoint) {
     const kazeia_allocator allocator = checkpoint->allocator;
     kz_free(&allocator, checkpoint->files);
     kz_free(&allocator, checkpoint);
+}
+
+kazeia_status kz_checkpoint_open_part(kz_checkpoint *checkpoint, const char *name,
+                                      kz_checkpoint **out_part) {
+    kz_text_buffer path = {0};
+    kazeia_status status = KAZEIA_OK;
+    assert(checkpoint->part == NULL);
+    if (checkpoint->folder == NULL) {
+        return kz_fail(KAZEIA_BAD_FILE, "%s: no folder '%s' beside it", checkpoint->path, name);
+    }
+    KZ_TRY(kz_text_buffer_init(&path, &checkpoint->allocator, 256, PATH_LIMIT));
+    status = kz_path_join(checkpoint->folder, name, &path);
+    if (status == KAZEIA_OK && kz_path_query(path.bytes, NULL) != KZ_PATH_FOLDER) {
+        status = kz_fail(KAZEIA_BAD_FILE, "%s: no folder '%s' in it", checkpoint->folder, name);
+    }
+    if (status == KAZEIA_OK) {
+        status = kz_checkpoint_open(path.bytes, &checkpoint->allocator, &checkpoint->part);
+    }
+    kz_text_buffer_clear(&path);
+    *out_part = checkpoint->part;
+    return status;
 }
 
 // --- Questions ----------------------------------------------------------------------------------
@@ -477,5 +499,8 @@ void kz_checkpoint_advise(const kz_checkpoint *checkpoint, const kz_checkpoint_t
         kz_file_map_advise(&file->map, first - start + (size_t)first_row * row_bytes,
                            (size_t)row_count * row_bytes, will_need);
         return;
+    }
+    if (checkpoint->part != NULL) {
+        kz_checkpoint_advise(checkpoint->part, tensor, first_row, row_count, will_need);
     }
 }

@@ -55,6 +55,10 @@ KAZEIA_MUST_CHECK kazeia_status kz_checkpoint_open_memory(const void *bytes, siz
 KAZEIA_MUST_CHECK kazeia_status kz_checkpoint_open_text(const char *path,
                                                         const kazeia_allocator *allocator,
                                                         kz_checkpoint **out_checkpoint);
+// The checkpoint in a folder of that name beside the first one's files, such as a voice's codec. It
+// is the first one's and ends with it; only one may be opened. BAD_FILE also when there is none.
+KAZEIA_MUST_CHECK kazeia_status kz_checkpoint_open_part(kz_checkpoint *checkpoint, const char *name,
+                                                        kz_checkpoint **out_part);
 void kz_checkpoint_close(kz_checkpoint *checkpoint);
 
 kz_checkpoint_kind kz_checkpoint_kind_of(const kz_checkpoint *checkpoint);
@@ -87,7 +91,7 @@ const uint8_t *kz_checkpoint_row(const kz_checkpoint_tensor *tensor, uint64_t ro
 KAZEIA_MUST_CHECK kazeia_status kz_checkpoint_decode_row(const kz_checkpoint_tensor *tensor,
                                                          uint64_t row, float *out_values);
 // Advice only: rows will be read soon (their pages are read ahead), or were read and may leave
-// memory (bounds RSS).
+// memory (bounds RSS). The tensor may be of the part.
 void kz_checkpoint_advise(const kz_checkpoint *checkpoint, const kz_checkpoint_tensor *tensor,
                           uint64_t first_row, uint64_t row_count, bool will_need);
 

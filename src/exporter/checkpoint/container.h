@@ -85,6 +85,7 @@ struct kz_checkpoint {
     size_t starts_capacity;
     kz_name_block *names;
     kz_checkpoint_document *documents;
+    kz_checkpoint *part; // NULL: none was opened
 };
 
 // Zeroed memory out of the budget.
