@@ -22,6 +22,8 @@ const cli_command cli_commands[] = {
     {"say", "TEXT|-", 1, 1, "speak a text, or standard input, into a sound file", cli_say},
     {"turn", "IN.wav...", 1, SIZE_MAX, "answer spoken sentences aloud: a whole conversation",
      cli_turn},
+    {"commands", "check|match|test GRAMMAR [FILE...]", 2, SIZE_MAX,
+     "try out voice commands: check, match and test a grammar", cli_commands_command},
     {"bench", "", 0, 0, "measure how fast a language model is here", cli_bench},
     {"eval", "", 0, 0, "measure how well a language model predicts, or write its logits", cli_eval},
     // Ends the table, whose length depends on the build.

@@ -115,6 +115,9 @@ static const option_binding BINDINGS[] = {
     NAME("--llm", llm),
     NAME("--commands", commands),
     NAME("--timeline", timeline),
+    NAME("--home", home),
+    NAME("--fixtures", fixtures),
+    SWITCH("--union", is_union),
 };
 #define BINDING_COUNT (sizeof BINDINGS / sizeof BINDINGS[0])
 // A 65th option would share a bit with the first.

@@ -28,7 +28,8 @@ typedef struct kazeia_slot {
     // number; a JSON array where the sentence named several values.
     const char *text;
     double number;  // when is_number, else 0
-    bool is_number; // the slot is of a range
+    bool is_number; // the slot is a number
+    bool is_list;   // text is a JSON array
 } kazeia_slot;
 
 // What was understood. Strings and slots belong to the kazeia_commands and are valid until its next
@@ -38,7 +39,9 @@ typedef struct kazeia_command {
     // [slot_count]: in the order of the sentence, then those that the file fixes.
     const kazeia_slot *slots;
     size_t slot_count;
-    const char *response; // what to say, placeholders filled; "" when the file has none
+    const char *response;     // what to say, placeholders filled; "" when there is none
+    const char *response_key; // which of the intent's responses; "default" unless the file says
+    const char *sentence;     // the template that matched
 } kazeia_command;
 
 // Reads and compiles YAML in the layout of Home Assistant's custom sentences; docs/commands.md.
@@ -47,6 +50,21 @@ typedef struct kazeia_command {
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_commands_open(const char *path,
                                                                 const kazeia_allocator *allocator,
                                                                 kazeia_commands **out_commands);
+// What commands are compiled for; zeros: nothing.
+typedef struct kazeia_commands_options {
+    // A YAML or JSON file of the user's home: `entities: [{name, domain}]`, `areas`, `floors`,
+    // `context_area`; NULL: none. `home_bytes` [home_count], unless NULL, is the file itself, and
+    // `home` only its name in sentences.
+    const char *home;
+    const void *home_bytes;
+    size_t home_count;
+} kazeia_commands_options;
+
+// The same for a home. `path` may be one file, as above or with `rules` and `blocks`
+// (grammar.json), or a folder of intents in Home Assistant's layout. `options` may be NULL.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
+kazeia_commands_open_for(const char *path, const kazeia_commands_options *options,
+                         const kazeia_allocator *allocator, kazeia_commands **out_commands);
 KAZEIA_API void kazeia_commands_close(kazeia_commands *commands);
 // Looks for the best match of the whole transcript; case and punctuation do not count. No match is
 // KAZEIA_OK with intent NULL, so is a sentence that is too long for a command (over 600 bytes) or
@@ -55,6 +73,30 @@ KAZEIA_API void kazeia_commands_close(kazeia_commands *commands);
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_commands_match(kazeia_commands *commands,
                                                                  const char *transcript,
                                                                  kazeia_command *out_command);
+
+// ---- checking
+
+typedef struct kazeia_commands_counts {
+    uint32_t intents, blocks, sentences, rules, lists, names; // sentences: templates
+    uint32_t unreachable, ambiguous;                          // templates
+    double said; // sentences that the templates without wildcards stand for: an upper bound
+} kazeia_commands_counts;
+
+// Something that the writer of a grammar should know; strings are valid during the visit.
+typedef struct kazeia_commands_finding {
+    const char *kind; // "unreachable" or "ambiguous"
+    const char *file;
+    uint32_t line, column; // of the template, from 1
+    const char *text;
+} kazeia_commands_finding;
+
+// Looks for templates that no text can reach in this home, and, among some sentences drawn from
+// each template, for those that another command claims. A status of `visit` that is not KAZEIA_OK
+// ends it and is returned.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
+kazeia_commands_check(kazeia_commands *commands,
+                      kazeia_status (*visit)(void *context, const kazeia_commands_finding *finding),
+                      void *context, kazeia_commands_counts *out_counts);
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,9 @@
 
 #include "api/commands.h"
 #include "api/handles.h"
+#include "base/file_map.h"
 #include "pipeline/command.h"
+#include "text/command_check.h"
 
 struct kazeia_commands {
     kazeia_allocator allocator;
@@ -16,24 +18,47 @@ struct kazeia_commands {
     kazeia_slot slots[KZ_COMMAND_MAX_SLOTS];
 };
 
-kazeia_status kazeia_commands_open(const char *path, const kazeia_allocator *allocator,
-                                   kazeia_commands **out_commands) {
+// The home's file is needed while the grammar is compiled only.
+static kazeia_status compile(kazeia_commands *commands, const char *path,
+                             const kazeia_commands_options *options) {
+    kz_command_home_file home = {options->home_bytes, options->home_count,
+                                 options->home == NULL ? "home" : options->home};
+    kz_file_map map = {NULL, 0};
+    if (options->home_bytes == NULL && options->home != NULL) {
+        KZ_TRY(kz_file_map_open(options->home, &map));
+        // An empty file has no bytes to point to, and is still a file.
+        home.bytes = map.size > 0 ? (const void *)map.bytes : "";
+        home.count = map.size;
+    }
+    const kazeia_status status =
+        kz_command_grammar_open_for(path, &home, &commands->allocator, &commands->grammar);
+    kz_file_map_close(&map);
+    KZ_TRY(status);
+    return kz_command_matcher_create(commands->grammar, &commands->allocator, &commands->matcher);
+}
+
+kazeia_status kazeia_commands_open_for(const char *path, const kazeia_commands_options *options,
+                                       const kazeia_allocator *allocator,
+                                       kazeia_commands **out_commands) {
+    static const kazeia_commands_options none = {.home = NULL};
     KZ_TRY(kz_require(path, "commands: path"));
     KZ_TRY(kz_require(out_commands, "commands: out_commands"));
     const kazeia_allocator memory = kz_allocator_or_default(allocator);
     kazeia_commands *commands = NULL;
     KZ_TRY(kz_alloc(&memory, 1, sizeof *commands, "commands", (void **)&commands));
     commands->allocator = memory;
-    kazeia_status status = kz_command_grammar_open(path, &memory, &commands->grammar);
-    if (status == KAZEIA_OK) {
-        status = kz_command_matcher_create(commands->grammar, &memory, &commands->matcher);
-    }
+    const kazeia_status status = compile(commands, path, options == NULL ? &none : options);
     if (status != KAZEIA_OK) {
         kazeia_commands_close(commands);
         return status;
     }
     *out_commands = commands;
     return KAZEIA_OK;
+}
+
+kazeia_status kazeia_commands_open(const char *path, const kazeia_allocator *allocator,
+                                   kazeia_commands **out_commands) {
+    return kazeia_commands_open_for(path, NULL, allocator, out_commands);
 }
 
 void kazeia_commands_close(kazeia_commands *commands) {
@@ -59,19 +84,22 @@ kz_command_matcher *kz_commands_matcher(kazeia_commands *commands) {
 // response that can be printed.
 kazeia_command kz_commands_present(kazeia_commands *commands, const kz_command_result *result) {
     if (!commands || !result->is_match) {
-        return (kazeia_command){.intent = NULL, .response = ""};
+        return (kazeia_command){.intent = NULL, .response = "", .response_key = "", .sentence = ""};
     }
     for (uint32_t i = 0; i < result->slot_count; i++) {
         const kz_command_slot *slot = &result->slots[i];
         commands->slots[i] = (kazeia_slot){.name = slot->name,
                                            .text = slot->text,
                                            .number = slot->number,
-                                           .is_number = slot->kind == KZ_SLOT_NUMBER};
+                                           .is_number = slot->kind == KZ_SLOT_NUMBER,
+                                           .is_list = slot->kind == KZ_SLOT_LIST};
     }
     return (kazeia_command){.intent = result->intent,
                             .slots = commands->slots,
                             .slot_count = result->slot_count,
-                            .response = result->response ? result->response : ""};
+                            .response = result->response ? result->response : "",
+                            .response_key = result->response_key,
+                            .sentence = result->sentence};
 }
 
 kazeia_status kazeia_commands_match(kazeia_commands *commands, const char *transcript,
@@ -82,5 +110,42 @@ kazeia_status kazeia_commands_match(kazeia_commands *commands, const char *trans
     kz_command_result result;
     KZ_TRY(kz_command_judge(commands->matcher, transcript, &result));
     *out_command = kz_commands_present(commands, &result);
+    return KAZEIA_OK;
+}
+
+typedef struct finding_visit {
+    kazeia_status (*visit)(void *context, const kazeia_commands_finding *finding);
+    void *context;
+} finding_visit;
+
+static kazeia_status pass_finding(void *context, const kz_command_finding *finding) {
+    const finding_visit *outer = context;
+    const kazeia_commands_finding passed = {
+        .kind = finding->kind == KZ_FINDING_AMBIGUOUS ? "ambiguous" : "unreachable",
+        .file = finding->file,
+        .line = finding->line,
+        .column = finding->column,
+        .text = finding->text};
+    return outer->visit(outer->context, &passed);
+}
+
+kazeia_status kazeia_commands_check(kazeia_commands *commands,
+                                    kazeia_status (*visit)(void *context,
+                                                           const kazeia_commands_finding *finding),
+                                    void *context, kazeia_commands_counts *out_counts) {
+    finding_visit outer = {visit, context};
+    kz_command_counts counts;
+    KZ_TRY(kz_require(commands, "commands"));
+    KZ_TRY(kz_require(out_counts, "commands: out_counts"));
+    KZ_TRY(kz_command_check(commands->grammar, commands->matcher, pass_finding, &outer, &counts));
+    *out_counts = (kazeia_commands_counts){.intents = counts.intents,
+                                           .blocks = counts.blocks,
+                                           .sentences = counts.sentences,
+                                           .rules = counts.rules,
+                                           .lists = counts.lists,
+                                           .names = counts.names,
+                                           .unreachable = counts.unreachable,
+                                           .ambiguous = counts.ambiguous,
+                                           .said = counts.said};
     return KAZEIA_OK;
 }

@@ -8,6 +8,7 @@
 #define KZ_TEXT_COMMAND_COMPILED_H
 
 #include "text/command_grammar.h"
+#include "text/command_home.h"
 #include "text/command_yaml.h"
 
 enum {
@@ -51,6 +52,7 @@ typedef struct kz_node_measure {
     uint32_t depth;
     uint32_t sets;    // state sets the matcher needs at once
     bool is_nullable; // may match nothing
+    bool is_dead;     // matches no text at all: it needs a list that is empty
     bool begins_wild, ends_wild, is_only_wild;
     uint8_t first[32];                    // bit set: bytes a match may begin with
     uint8_t slots[KZ_MAX_SLOT_NAMES / 8]; // bit set: slots a match may fill
@@ -62,6 +64,7 @@ typedef enum kz_measure_state { KZ_NOT_MEASURED, KZ_MEASURING, KZ_MEASURED } kz_
 // A template with a name, measured once however often it is used.
 struct kz_command_rule {
     const char *name; // first: names are searched by it
+    uint32_t order;   // second: of two with one name the later one counts
     const kz_yaml_node *source;
     kz_command_node *body;
     kz_measure_state state;
@@ -74,6 +77,7 @@ typedef struct kz_command_value {
     kz_slot_kind kind;
     const char *text; // NULL: as said
     double number;
+    uint64_t domain; // bit of grammar->domains; 0: none
 } kz_command_value;
 
 typedef enum kz_list_kind { KZ_LIST_VALUES, KZ_LIST_RANGE, KZ_LIST_WILDCARD } kz_list_kind;
@@ -81,8 +85,9 @@ typedef enum kz_list_kind { KZ_LIST_VALUES, KZ_LIST_RANGE, KZ_LIST_WILDCARD } kz
 // What a slot may be. VALUES use `values`, RANGE the numbers from `from` to `to` by `step`, halves
 // between them with has_halves, each times `multiplier`; WILDCARD is any words.
 struct kz_command_list {
-    const char *name; // first: names are searched by it
-    const kz_yaml_node *source;
+    const char *name;           // first: names are searched by it
+    uint32_t order;             // second: of two with one name the later one counts
+    const kz_yaml_node *source; // NULL: the home's
     kz_list_kind kind;
     uint32_t value_count;
     kz_command_value *values;
@@ -113,8 +118,12 @@ typedef struct kz_command_block {
     const char *intent;
     const char *response_key;
     const kz_command_response *response; // NULL: none
+    bool is_own_response;                // the file's, not a shipped one
     uint32_t slot_count;
     kz_command_slot *slots; // fixed
+    // Conditions: a value with a domain must have one of these (0: any), and none of those.
+    uint64_t domains, other_domains;
+    bool is_dead; // a condition that nothing in this home meets
 } kz_command_block;
 
 // One template of the file.
@@ -123,6 +132,7 @@ typedef struct kz_command_sentence {
     const kz_command_block *block;
     kz_command_node *body;
     kz_node_measure measure;
+    kz_command_place place;
 } kz_command_sentence;
 
 // Everything lies in the arena, so that closing is one call.
@@ -130,11 +140,15 @@ struct kz_command_grammar {
     kz_command_arena arena;
     const char *file;
     const char *language;
-    uint32_t rule_count, list_count, sentence_count, skip_count, slot_count;
-    kz_command_rule *rules; // by name
-    kz_command_list *lists; // by name
+    uint32_t rule_count, list_count, sentence_count, skip_count, slot_count, domain_count;
+    const char *domains[KZ_MAX_DOMAINS];
+    const char *context_area; // NULL: not known
+    kz_command_rule *rules;   // by name
+    kz_command_list *lists;   // by name
     const char *slot_names[KZ_MAX_SLOT_NAMES];
     kz_command_sentence *sentences;
+    kz_command_block *blocks;
+    uint32_t block_count;
     kz_text_view *skip_words; // folded, longest first
     uint32_t sets;            // the most that a sentence needs
 };
@@ -145,6 +159,10 @@ struct kz_command_grammar {
 KAZEIA_MUST_CHECK kazeia_status kz_command_template_parse(kz_command_grammar *grammar,
                                                           const kz_yaml_node *source,
                                                           kz_command_node **out_node);
+// A node that matches a scalar's text as it stands, whatever signs are in it.
+KAZEIA_MUST_CHECK kazeia_status kz_command_template_literal(kz_command_grammar *grammar,
+                                                            const kz_yaml_node *source,
+                                                            kz_command_node **out_node);
 // Folded text with single spaces and none at the ends, in the arena.
 KAZEIA_MUST_CHECK kazeia_status kz_command_fold(kz_command_arena *arena, kz_text_view text,
                                                 kz_text_view *out_folded);
@@ -172,6 +190,8 @@ KAZEIA_MUST_CHECK kazeia_status kz_command_response_check(const kz_command_respo
 size_t kz_command_response_render(const kz_command_response *response, const char *language,
                                   const kz_command_result *result, const kz_command_clock *clock,
                                   char *out, size_t capacity);
+// The confirmation that is shipped for an intent and response key; NULL: none.
+const char *kz_command_shipped_response(const char *language, const char *intent, const char *key);
 // A number as it is written in `language`: no fraction when it has none.
 void kz_command_number_text(double number, const char *language, char *out, size_t capacity);
 

@@ -12,53 +12,23 @@
 #include <string.h>
 
 #include "base/file_map.h"
+#include "base/file_system.h"
 #include "base/number_text.h"
 #include "text/command_compiled.h"
+#include "text/command_home.h"
+#include "text/command_layout.h"
 
 #define MEMORY_LIMIT ((size_t)256 << 20)
 
 typedef struct grammar_reader {
     kz_command_grammar *grammar;
-    const kz_yaml_node *root;
-    const kz_yaml_node *intents, *lists, *rules, *skip_words, *responses;
+    kz_command_layout layout;
+    kz_command_home home;
+    uint64_t home_domains; // of all values
 } grammar_reader;
 
 static kazeia_status take(grammar_reader *r, size_t count, size_t bytes_each, void **out_memory) {
     return kz_command_arena_take(&r->grammar->arena, count, bytes_each, out_memory);
-}
-
-// Fails on a key that is not in `known`, a list of words between spaces.
-static kazeia_status check_keys(const kz_yaml_node *map, const char *known, const char *what) {
-    char word[64];
-    KZ_TRY(kz_yaml_expect(map, KZ_YAML_MAP, what));
-    for (const kz_yaml_node *child = map->first; child != NULL; child = child->next) {
-        // With a space on both sides, so that "in" is not found in "intents". A key that does not
-        // fit is no known one.
-        const int length = snprintf(word, sizeof word, " %s ", child->key);
-        if (length < 0 || (size_t)length >= sizeof word || strstr(known, word) == NULL) {
-            return kz_command_fail(&child->key_place, KAZEIA_BAD_FILE,
-                                   "unknown key '%.60s' in %s, expected one of:%s", child->key,
-                                   what, known);
-        }
-    }
-    return KAZEIA_OK;
-}
-
-// The map's own place is told: what is missing has none.
-static kazeia_status need(const kz_yaml_node *map, const char *key, kz_yaml_kind kind,
-                          const kz_yaml_node **out_child) {
-    *out_child = kz_yaml_find(map, key);
-    if (*out_child == NULL) {
-        return kz_command_fail(&map->place, KAZEIA_BAD_FILE, "the key '%s' is missing", key);
-    }
-    return kz_yaml_expect(*out_child, kind, key);
-}
-
-// NULL when the key is missing.
-static kazeia_status look_for(const kz_yaml_node *map, const char *key, kz_yaml_kind kind,
-                              const kz_yaml_node **out_child) {
-    *out_child = kz_yaml_find(map, key);
-    return *out_child == NULL ? KAZEIA_OK : kz_yaml_expect(*out_child, kind, key);
 }
 
 static bool read_number(const kz_yaml_node *node, double *out_number) {
@@ -135,8 +105,8 @@ static kazeia_status read_list_value(grammar_reader *r, const kz_yaml_node *item
         return kz_command_template_parse(r->grammar, item, &value->in);
     }
     const kz_yaml_node *in;
-    KZ_TRY(check_keys(item, " in out metadata ", "a list's value"));
-    KZ_TRY(need(item, "in", KZ_YAML_SCALAR, &in));
+    KZ_TRY(kz_yaml_check_keys(item, " in out metadata ", "a list's value"));
+    KZ_TRY(kz_yaml_need(item, "in", KZ_YAML_SCALAR, &in));
     KZ_TRY(kz_command_template_parse(r->grammar, in, &value->in));
     const kz_yaml_node *out = kz_yaml_find(item, "out");
     return out == NULL ? KAZEIA_OK
@@ -159,9 +129,9 @@ static kazeia_status read_range(const kz_yaml_node *range, kz_command_list *list
     const kz_yaml_node *node;
     int32_t multiplier;
     list->kind = KZ_LIST_RANGE;
-    KZ_TRY(check_keys(range, " from to step type fractions multiplier ", "a range"));
-    KZ_TRY(need(range, "from", KZ_YAML_SCALAR, &node));
-    KZ_TRY(need(range, "to", KZ_YAML_SCALAR, &node));
+    KZ_TRY(kz_yaml_check_keys(range, " from to step type fractions multiplier ", "a range"));
+    KZ_TRY(kz_yaml_need(range, "from", KZ_YAML_SCALAR, &node));
+    KZ_TRY(kz_yaml_need(range, "to", KZ_YAML_SCALAR, &node));
     KZ_TRY(read_integer(range, "from", 0, &list->from));
     KZ_TRY(read_integer(range, "to", 0, &list->to));
     KZ_TRY(read_integer(range, "step", 1, &list->step));
@@ -173,7 +143,7 @@ static kazeia_status read_range(const kz_yaml_node *range, kz_command_list *list
             "the range runs from %d to %d by %d, expected from <= to and step >= 1", list->from,
             list->to, list->step);
     }
-    KZ_TRY(look_for(range, "fractions", KZ_YAML_SCALAR, &node));
+    KZ_TRY(kz_yaml_look_for(range, "fractions", KZ_YAML_SCALAR, &node));
     list->has_halves = node != NULL;
     if (node != NULL && strcmp(node->text.bytes, "halves") != 0) {
         return kz_command_fail(&node->place, KAZEIA_UNSUPPORTED,
@@ -183,7 +153,7 @@ static kazeia_status read_range(const kz_yaml_node *range, kz_command_list *list
 }
 
 static kazeia_status read_list(grammar_reader *r, const kz_yaml_node *node, kz_command_list *list) {
-    KZ_TRY(check_keys(node, " values range wildcard ", "a list"));
+    KZ_TRY(kz_yaml_check_keys(node, " values range wildcard ", "a list"));
     const kz_yaml_node *values = kz_yaml_find(node, "values");
     const kz_yaml_node *range = kz_yaml_find(node, "range");
     const kz_yaml_node *wildcard = kz_yaml_find(node, "wildcard");
@@ -206,40 +176,159 @@ static kazeia_status read_list(grammar_reader *r, const kz_yaml_node *node, kz_c
                : kz_command_fail(&wildcard->place, KAZEIA_BAD_FILE, "wildcard must be true");
 }
 
+// Both structs begin with a name and an order.
+typedef struct named {
+    const char *name;
+    uint32_t order;
+} named;
+
+// Of two with one name the later one stands first.
 static int compare_names(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    const named *left = a, *right = b;
+    const int order = strcmp(left->name, right->name);
+    return order != 0 ? order : left->order < right->order ? 1 : -1;
 }
 
+// Sorts by name and keeps the last read of each name; returns the count.
+static uint32_t sort_names(void *items, uint32_t count, size_t bytes_each) {
+    char *bytes = items;
+    uint32_t kept = 0;
+    // Templates look names up by halving.
+    qsort(items, count, bytes_each, compare_names);
+    for (uint32_t i = 0; i < count; i++) {
+        const named *item = (const void *)(bytes + i * bytes_each);
+        const named *last = (const void *)(bytes + (kept - 1) * bytes_each);
+        if (kept == 0 || strcmp(item->name, last->name) != 0) {
+            memmove(bytes + kept++ * bytes_each, item, bytes_each);
+        }
+    }
+    return kept;
+}
+
+static uint32_t count_entries(const kz_layout_maps *maps) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < maps->count; i++) {
+        count += maps->items[i]->count;
+    }
+    return count;
+}
+
+// What the home fills; a file that has a list of that name keeps it where the home has none.
+static const char *const home_lists[] = {"area", "floor", "name"};
+#define HOME_LISTS (sizeof home_lists / sizeof home_lists[0])
+
 // Names first, so that templates may refer to what stands further down.
-static kazeia_status name_lists_and_rules(grammar_reader *r) {
+static kazeia_status name_lists(grammar_reader *r) {
     kz_command_grammar *g = r->grammar;
+    const kz_layout_maps *maps = &r->layout.lists;
     void *memory;
-    KZ_TRY(take(r, r->lists == NULL ? 0 : r->lists->count, sizeof(kz_command_list), &memory));
+    KZ_TRY(take(r, count_entries(maps) + HOME_LISTS, sizeof(kz_command_list), &memory));
     g->lists = memory;
-    KZ_TRY(take(r, r->rules == NULL ? 0 : r->rules->count, sizeof(kz_command_rule), &memory));
-    g->rules = memory;
-    for (const kz_yaml_node *n = r->lists == NULL ? NULL : r->lists->first; n != NULL;
-         n = n->next) {
-        g->lists[g->list_count++] = (kz_command_list){.name = n->key, .source = n};
+    for (uint32_t i = 0; i < HOME_LISTS; i++) {
+        g->lists[i] = (kz_command_list){.name = home_lists[i], .order = i};
     }
-    for (const kz_yaml_node *n = r->rules == NULL ? NULL : r->rules->first; n != NULL;
-         n = n->next) {
-        g->rules[g->rule_count++] = (kz_command_rule){.name = n->key, .source = n};
+    g->list_count = HOME_LISTS;
+    for (uint32_t i = 0; i < maps->count; i++) {
+        for (const kz_yaml_node *n = maps->items[i]->first; n != NULL; n = n->next) {
+            g->lists[g->list_count] =
+                (kz_command_list){.name = n->key, .order = g->list_count, .source = n};
+            g->list_count++;
+        }
     }
-    // Templates look names up by halving; YAML keys are unique, so the order is one.
-    qsort(g->lists, g->list_count, sizeof(kz_command_list), compare_names);
-    qsort(g->rules, g->rule_count, sizeof(kz_command_rule), compare_names);
+    g->list_count = sort_names(g->lists, g->list_count, sizeof(kz_command_list));
     return KAZEIA_OK;
+}
+
+static kazeia_status name_rules(grammar_reader *r) {
+    kz_command_grammar *g = r->grammar;
+    const kz_layout_maps *maps = &r->layout.rules;
+    void *memory;
+    KZ_TRY(take(r, count_entries(maps), sizeof(kz_command_rule), &memory));
+    g->rules = memory;
+    for (uint32_t i = 0; i < maps->count; i++) {
+        for (const kz_yaml_node *n = maps->items[i]->first; n != NULL; n = n->next) {
+            g->rules[g->rule_count] =
+                (kz_command_rule){.name = n->key, .order = g->rule_count, .source = n};
+            g->rule_count++;
+        }
+    }
+    g->rule_count = sort_names(g->rules, g->rule_count, sizeof(kz_command_rule));
+    return KAZEIA_OK;
+}
+
+// ---- the home's names
+
+// A bit for each domain, in the order of appearance; 0 for none.
+static kazeia_status find_domain(grammar_reader *r, const kz_command_place *place, const char *name,
+                                 uint64_t *out_bit) {
+    kz_command_grammar *g = r->grammar;
+    uint32_t domain = 0;
+    *out_bit = 0;
+    if (name[0] == '\0') {
+        return KAZEIA_OK;
+    }
+    while (domain < g->domain_count && strcmp(g->domains[domain], name) != 0) {
+        domain++;
+    }
+    if (domain == KZ_MAX_DOMAINS) {
+        return kz_command_fail(place, KAZEIA_BAD_FILE, "more than %d domains", KZ_MAX_DOMAINS);
+    }
+    if (domain == g->domain_count) {
+        g->domains[g->domain_count++] = name;
+    }
+    *out_bit = (uint64_t)1 << domain;
+    return KAZEIA_OK;
+}
+
+static kazeia_status add_home_value(grammar_reader *r, kz_command_list *list,
+                                    const kz_yaml_node *name, const char *domain) {
+    kz_command_value *value = &list->values[list->value_count];
+    KZ_TRY(kz_command_template_literal(r->grammar, name, &value->in));
+    // A name of spaces would be found everywhere.
+    if (value->in->literal_chars == 0) {
+        return kz_command_fail(&name->place, KAZEIA_BAD_FILE, "a name without a letter");
+    }
+    value->kind = KZ_SLOT_TEXT;
+    value->text = name->text.bytes;
+    list->value_count++;
+    return find_domain(r, &name->place, domain, &value->domain);
+}
+
+static kazeia_status fill_home_list(grammar_reader *r, kz_command_list *list) {
+    const kz_command_home *home = &r->home;
+    const bool is_name = strcmp(list->name, "name") == 0;
+    const kz_yaml_node *texts = strcmp(list->name, "area") == 0 ? home->areas : home->floors;
+    const uint32_t count = is_name ? home->entity_count : texts == NULL ? 0 : texts->count;
+    void *memory;
+    KZ_TRY(take(r, count, sizeof(kz_command_value), &memory));
+    list->values = memory;
+    for (uint32_t i = 0; is_name && i < count; i++) {
+        KZ_TRY(add_home_value(r, list, home->entities[i].name, home->entities[i].domain));
+    }
+    for (const kz_yaml_node *n = is_name || texts == NULL ? NULL : texts->first; n != NULL;
+         n = n->next) {
+        KZ_TRY(add_home_value(r, list, n, ""));
+    }
+    return KAZEIA_OK;
+}
+
+static bool is_filled_by_home(const grammar_reader *r, const kz_command_list *list) {
+    const kz_command_home *home = &r->home;
+    return list->source == NULL || (strcmp(list->name, "name") == 0 && home->entity_count > 0) ||
+           (strcmp(list->name, "area") == 0 && home->areas != NULL && home->areas->count > 0) ||
+           (strcmp(list->name, "floor") == 0 && home->floors != NULL && home->floors->count > 0);
 }
 
 static kazeia_status read_lists_and_rules(grammar_reader *r) {
     kz_command_grammar *g = r->grammar;
-    KZ_TRY(name_lists_and_rules(r));
+    KZ_TRY(name_lists(r));
+    KZ_TRY(name_rules(r));
     for (uint32_t i = 0; i < g->rule_count; i++) {
         KZ_TRY(kz_command_template_parse(g, g->rules[i].source, &g->rules[i].body));
     }
     for (uint32_t i = 0; i < g->list_count; i++) {
-        KZ_TRY(read_list(r, g->lists[i].source, &g->lists[i]));
+        KZ_TRY(is_filled_by_home(r, &g->lists[i]) ? fill_home_list(r, &g->lists[i])
+                                                  : read_list(r, g->lists[i].source, &g->lists[i]));
     }
     return KAZEIA_OK;
 }
@@ -251,13 +340,13 @@ static int compare_longest_first(const void *a, const void *b) {
 
 static kazeia_status read_skip_words(grammar_reader *r) {
     kz_command_grammar *g = r->grammar;
-    if (r->skip_words == NULL) {
+    if (r->layout.skip_words == NULL) {
         return KAZEIA_OK;
     }
     void *memory;
-    KZ_TRY(take(r, r->skip_words->count, sizeof(kz_text_view), &memory));
+    KZ_TRY(take(r, r->layout.skip_words->count, sizeof(kz_text_view), &memory));
     g->skip_words = memory;
-    for (const kz_yaml_node *n = r->skip_words->first; n != NULL; n = n->next) {
+    for (const kz_yaml_node *n = r->layout.skip_words->first; n != NULL; n = n->next) {
         KZ_TRY(kz_yaml_expect(n, KZ_YAML_SCALAR, "a skip word"));
         KZ_TRY(kz_command_fold(&g->arena, n->text, &g->skip_words[g->skip_count]));
         // A word of signs alone folds to nothing and would be found everywhere.
@@ -268,52 +357,183 @@ static kazeia_status read_skip_words(grammar_reader *r) {
     return KAZEIA_OK;
 }
 
-// ---- intents
+// ---- blocks
 
+static kazeia_status add_fixed_slot(grammar_reader *r, kz_command_block *block, const char *name,
+                                    const kz_yaml_node *value) {
+    kz_command_slot *slot = &block->slots[block->slot_count++];
+    slot->name = name;
+    slot->said = "";
+    return read_slot_value(r, value, &slot->kind, &slot->text, &slot->number);
+}
+
+// `inferred_domain: light` is a short form of the slot domain.
 static kazeia_status read_fixed_slots(grammar_reader *r, const kz_yaml_node *entry,
                                       kz_command_block *block) {
-    const kz_yaml_node *slots;
+    const kz_yaml_node *slots, *domain;
     void *memory;
-    KZ_TRY(look_for(entry, "slots", KZ_YAML_MAP, &slots));
-    if (slots == NULL) {
+    KZ_TRY(kz_yaml_look_for(entry, "slots", KZ_YAML_MAP, &slots));
+    KZ_TRY(kz_yaml_look_for(entry, "inferred_domain", KZ_YAML_SCALAR, &domain));
+    // Two more: the domain, and the area that add_area puts behind.
+    KZ_TRY(take(r, (slots == NULL ? 0 : slots->count) + 2, sizeof(kz_command_slot), &memory));
+    block->slots = memory;
+    for (const kz_yaml_node *n = slots == NULL ? NULL : slots->first; n != NULL; n = n->next) {
+        KZ_TRY(add_fixed_slot(r, block, n->key, n));
+    }
+    return domain == NULL ? KAZEIA_OK : add_fixed_slot(r, block, "domain", domain);
+}
+
+// ---- conditions
+
+static kazeia_status add_domains(grammar_reader *r, const kz_yaml_node *node, uint64_t *domains) {
+    uint64_t bit;
+    if (node->kind == KZ_YAML_MAP) {
+        const kz_yaml_node *value;
+        KZ_TRY(kz_yaml_check_keys(node, " value ", "a condition on the domain"));
+        KZ_TRY(kz_yaml_need(node, "value", KZ_YAML_SCALAR, &value));
+        node = value;
+    }
+    if (node->kind == KZ_YAML_SCALAR) {
+        KZ_TRY(find_domain(r, &node->place, node->text.bytes, &bit));
+        *domains |= bit;
         return KAZEIA_OK;
     }
-    KZ_TRY(take(r, slots->count, sizeof(kz_command_slot), &memory));
-    block->slots = memory;
-    for (const kz_yaml_node *n = slots->first; n != NULL; n = n->next) {
-        kz_command_slot *slot = &block->slots[block->slot_count++];
-        slot->name = n->key;
-        slot->said = "";
-        KZ_TRY(read_slot_value(r, n, &slot->kind, &slot->text, &slot->number));
+    for (const kz_yaml_node *n = node->first; n != NULL; n = n->next) {
+        KZ_TRY(kz_yaml_expect(n, KZ_YAML_SCALAR, "a domain"));
+        KZ_TRY(find_domain(r, &n->place, n->text.bytes, &bit));
+        *domains |= bit;
     }
     return KAZEIA_OK;
 }
 
-static kazeia_status read_response(grammar_reader *r, const kz_yaml_node *entry,
-                                   kz_command_block *block) {
-    const kz_yaml_node *key, *intents, *intent = NULL, *text = NULL;
-    KZ_TRY(look_for(entry, "response", KZ_YAML_SCALAR, &key));
-    // "default" may be missing; a key that the writer named must be there.
-    block->response_key = key == NULL ? "default" : key->text.bytes;
-    if (r->responses != NULL) {
-        KZ_TRY(need(r->responses, "intents", KZ_YAML_MAP, &intents));
-        KZ_TRY(look_for(intents, block->intent, KZ_YAML_MAP, &intent));
+static bool is_true(const kz_yaml_node *node) {
+    return node != NULL && node->kind == KZ_YAML_SCALAR && strcmp(node->text.bytes, "true") == 0;
+}
+
+// The general form knows any key; two of them can be decided by text: the domain of what is named,
+// and the place of the speaker with `slot: true`. A key that is passed over would let commands run
+// that the file forbids.
+static kazeia_status read_conditions(grammar_reader *r, const kz_yaml_node *conditions,
+                                     bool is_excluding, kz_command_block *block,
+                                     bool *out_needs_area) {
+    for (const kz_yaml_node *n = conditions == NULL ? NULL : conditions->first; n != NULL;
+         n = n->next) {
+        const bool is_area = strcmp(n->key, "area") == 0 && !is_excluding &&
+                             n->kind == KZ_YAML_MAP && is_true(kz_yaml_find(n, "slot"));
+        if (strcmp(n->key, "domain") == 0) {
+            KZ_TRY(add_domains(r, n, is_excluding ? &block->other_domains : &block->domains));
+        } else if (is_area) {
+            *out_needs_area = true;
+        } else {
+            return kz_command_fail(&n->key_place, KAZEIA_UNSUPPORTED,
+                                   "a condition on '%.60s' is not handled, only domain and, with "
+                                   "slot: true, area",
+                                   n->key);
+        }
     }
-    if (intent != NULL) {
-        KZ_TRY(look_for(intent, block->response_key, KZ_YAML_SCALAR, &text));
+    return KAZEIA_OK;
+}
+
+static uint64_t home_domains(const grammar_reader *r) {
+    uint64_t domains = 0;
+    for (uint32_t i = 0; i < r->grammar->list_count; i++) {
+        for (uint32_t v = 0; v < r->grammar->lists[i].value_count; v++) {
+            domains |= r->grammar->lists[i].values[v].domain;
+        }
     }
-    if (text == NULL) {
-        return key == NULL
-                   ? KAZEIA_OK
-                   : kz_command_fail(&key->place, KAZEIA_BAD_FILE,
-                                     "the response '%.60s' of '%.60s' is not under responses",
-                                     block->response_key, block->intent);
+    return domains;
+}
+
+// The speaker's place is a slot of the result, unless the sentence names another.
+static void add_area(const grammar_reader *r, kz_command_block *block) {
+    const char *area = r->grammar->context_area;
+    block->is_dead = block->is_dead || area == NULL;
+    if (area != NULL) {
+        block->slots[block->slot_count++] =
+            (kz_command_slot){.name = "area", .kind = KZ_SLOT_TEXT, .text = area, .said = ""};
     }
+}
+
+static kazeia_status read_context(grammar_reader *r, const kz_layout_block *source,
+                                  kz_command_block *block) {
+    const kz_yaml_node *entry = source->entry, *node;
+    bool needs_area = source->needs_area || is_true(kz_yaml_find(entry, "context_area"));
+    if ((node = kz_yaml_find(entry, "name_domains")) != NULL) {
+        KZ_TRY(add_domains(r, node, &block->domains));
+    }
+    KZ_TRY(kz_yaml_look_for(entry, "requires_context", KZ_YAML_MAP, &node));
+    KZ_TRY(read_conditions(r, node, false, block, &needs_area));
+    KZ_TRY(kz_yaml_look_for(entry, "excludes_context", KZ_YAML_MAP, &node));
+    KZ_TRY(read_conditions(r, node, true, block, &needs_area));
+    block->is_dead = block->domains != 0 && (block->domains & r->home_domains) == 0;
+    if (needs_area) {
+        add_area(r, block);
+    }
+    return KAZEIA_OK;
+}
+
+// ---- responses
+
+// Upstream's own responses are Jinja programs over the state of the house, which no text decides;
+// the shipped one is said instead.
+static bool is_jinja(const kz_yaml_node *text) {
+    return strstr(text->text.bytes, "{{") != NULL || strstr(text->text.bytes, "{%") != NULL;
+}
+
+// The text of an intent's response in the files read last to first; NULL when there is none.
+static kazeia_status find_response(const grammar_reader *r, const char *intent, const char *key,
+                                   const kz_yaml_node **out_text) {
+    const kz_layout_maps *maps = &r->layout.responses;
+    *out_text = NULL;
+    for (uint32_t i = maps->count; i > 0 && *out_text == NULL; i--) {
+        const kz_yaml_node *of_intent;
+        KZ_TRY(kz_yaml_look_for(maps->items[i - 1], intent, KZ_YAML_MAP, &of_intent));
+        if (of_intent != NULL) {
+            KZ_TRY(kz_yaml_look_for(of_intent, key, KZ_YAML_SCALAR, out_text));
+        }
+    }
+    if (*out_text != NULL && r->layout.is_upstream && is_jinja(*out_text)) {
+        *out_text = NULL;
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status parse_response(grammar_reader *r, const kz_yaml_node *text,
+                                    kz_command_block *block) {
     void *memory;
     KZ_TRY(take(r, 1, sizeof(kz_command_response), &memory));
     KZ_TRY(kz_command_response_parse(&r->grammar->arena, text, memory));
     block->response = memory;
     return KAZEIA_OK;
+}
+
+// "default" may be missing; a key that the writer named must be there, unless one is shipped or
+// the layout keeps responses elsewhere.
+static kazeia_status read_response(grammar_reader *r, const kz_yaml_node *entry,
+                                   kz_command_block *block) {
+    const kz_yaml_node *key, *text;
+    KZ_TRY(kz_yaml_look_for(entry, "response", KZ_YAML_SCALAR, &key));
+    block->response_key = key == NULL ? "default" : key->text.bytes;
+    KZ_TRY(find_response(r, block->intent, block->response_key, &text));
+    if (text != NULL) {
+        block->is_own_response = true;
+        return parse_response(r, text, block);
+    }
+    const char *shipped =
+        kz_command_shipped_response(r->grammar->language, block->intent, block->response_key);
+    if (shipped != NULL) {
+        void *memory;
+        KZ_TRY(take(r, 1, sizeof(kz_yaml_node), &memory));
+        kz_yaml_node *source = memory;
+        source->place = entry->place;
+        source->text = (kz_text_view){shipped, strlen(shipped)};
+        return parse_response(r, source, block);
+    }
+    return key == NULL || r->layout.is_upstream
+               ? KAZEIA_OK
+               : kz_command_fail(&key->place, KAZEIA_BAD_FILE,
+                                 "the response '%.60s' of '%.60s' is not under responses",
+                                 block->response_key, block->intent);
 }
 
 // The sentences of one block lie side by side.
@@ -358,36 +578,25 @@ static kazeia_status read_sentence(grammar_reader *r, const kz_yaml_node *node,
     }
     sentence->text = node->text.bytes;
     sentence->block = block;
+    sentence->place = node->place;
     // The matcher takes its states once, for the sentence that needs the most.
     g->sets = sentence->measure.sets > g->sets ? sentence->measure.sets : g->sets;
     g->sentence_count++;
     return KAZEIA_OK;
 }
 
-// Ignoring the condition would run commands that the file forbids.
-static kazeia_status refuse_context(const kz_yaml_node *entry) {
-    static const char *const keys[] = {"requires_context", "excludes_context"};
-    for (size_t i = 0; i < 2; i++) {
-        const kz_yaml_node *found = kz_yaml_find(entry, keys[i]);
-        if (found != NULL) {
-            return kz_command_fail(&found->key_place, KAZEIA_UNSUPPORTED,
-                                   "'%s' is not handled: write the sentences without it", keys[i]);
-        }
-    }
-    return KAZEIA_OK;
-}
-
-static kazeia_status read_block(grammar_reader *r, const char *intent, const kz_yaml_node *entry) {
-    const kz_yaml_node *sentences;
-    void *memory;
-    KZ_TRY(kz_yaml_expect(entry, KZ_YAML_MAP, "an entry of data"));
-    KZ_TRY(refuse_context(entry));
-    KZ_TRY(check_keys(entry, " sentences slots response example metadata ", "an entry of data"));
-    KZ_TRY(need(entry, "sentences", KZ_YAML_LIST, &sentences));
-    KZ_TRY(take(r, 1, sizeof(kz_command_block), &memory));
-    kz_command_block *block = memory;
-    block->intent = intent;
+static kazeia_status read_block(grammar_reader *r, const kz_layout_block *source,
+                                kz_command_block *block) {
+    const kz_yaml_node *entry = source->entry, *sentences;
+    KZ_TRY(kz_yaml_check_keys(entry,
+                              " intent combo sentences slots response example metadata "
+                              "inferred_domain name_domains context_area requires_context "
+                              "excludes_context ",
+                              "a block of sentences"));
+    KZ_TRY(kz_yaml_need(entry, "sentences", KZ_YAML_LIST, &sentences));
+    block->intent = source->intent;
     KZ_TRY(read_fixed_slots(r, entry, block));
+    KZ_TRY(read_context(r, source, block));
     KZ_TRY(read_response(r, entry, block));
     // Checked after its sentences are read: a response may name any slot that one of them fills.
     block_sentences own = {r->grammar, block, &r->grammar->sentences[r->grammar->sentence_count],
@@ -395,47 +604,24 @@ static kazeia_status read_block(grammar_reader *r, const char *intent, const kz_
     for (const kz_yaml_node *n = sentences->first; n != NULL; n = n->next) {
         KZ_TRY(read_sentence(r, n, block));
     }
-    return block->response == NULL
+    // A shipped response may name slots that other sentences of its intent fill.
+    return block->response == NULL || !block->is_own_response
                ? KAZEIA_OK
                : kz_command_response_check(block->response, block_has_slot, &own);
 }
 
-// Visits every entry of every intent.
-static kazeia_status for_each_entry(grammar_reader *r,
-                                    kazeia_status (*visit)(grammar_reader *r, const char *intent,
-                                                           const kz_yaml_node *entry)) {
-    for (const kz_yaml_node *intent = r->intents->first; intent != NULL; intent = intent->next) {
-        const kz_yaml_node *entries;
-        KZ_TRY(check_keys(intent, " data ", "an intent"));
-        KZ_TRY(need(intent, "data", KZ_YAML_LIST, &entries));
-        for (const kz_yaml_node *entry = entries->first; entry != NULL; entry = entry->next) {
-            KZ_TRY(visit(r, intent->key, entry));
-        }
-    }
-    return KAZEIA_OK;
-}
-
 // Malformed entries count as none here; read_block reports them.
-static kazeia_status count_sentences(grammar_reader *r, const char *intent,
-                                     const kz_yaml_node *entry) {
-    (void)intent;
-    const kz_yaml_node *sentences =
-        entry->kind == KZ_YAML_MAP ? kz_yaml_find(entry, "sentences") : NULL;
-    r->grammar->sentence_count += sentences == NULL ? 0 : sentences->count;
-    return KAZEIA_OK;
+static uint32_t count_sentences(const kz_command_layout *layout) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < layout->block_count; i++) {
+        const kz_yaml_node *sentences = kz_yaml_find(layout->blocks[i].entry, "sentences");
+        count += sentences == NULL ? 0 : sentences->count;
+    }
+    return count;
 }
 
-static kazeia_status read_sections(grammar_reader *r) {
-    const kz_yaml_node *language;
-    KZ_TRY(check_keys(r->root,
-                      " language intents lists expansion_rules skip_words responses metadata ",
-                      "the file"));
-    KZ_TRY(need(r->root, "language", KZ_YAML_SCALAR, &language));
-    KZ_TRY(need(r->root, "intents", KZ_YAML_MAP, &r->intents));
-    KZ_TRY(look_for(r->root, "lists", KZ_YAML_MAP, &r->lists));
-    KZ_TRY(look_for(r->root, "expansion_rules", KZ_YAML_MAP, &r->rules));
-    KZ_TRY(look_for(r->root, "skip_words", KZ_YAML_LIST, &r->skip_words));
-    KZ_TRY(look_for(r->root, "responses", KZ_YAML_MAP, &r->responses));
+static kazeia_status read_language(grammar_reader *r) {
+    const kz_yaml_node *language = r->layout.language;
     r->grammar->language = language->text.bytes;
     // Number words and plurals are per language: a third would be matched by English rules without
     // a word.
@@ -446,56 +632,114 @@ static kazeia_status read_sections(grammar_reader *r) {
     return KAZEIA_OK;
 }
 
-static kazeia_status read_grammar(grammar_reader *r, const void *bytes, size_t count) {
+static kazeia_status compile(grammar_reader *r) {
+    kz_command_grammar *g = r->grammar;
     void *memory;
-    KZ_TRY(kz_yaml_read(&r->grammar->arena, r->grammar->file, bytes, count, &r->root));
-    KZ_TRY(read_sections(r));
+    KZ_TRY(read_language(r));
     KZ_TRY(read_lists_and_rules(r));
     KZ_TRY(read_skip_words(r));
-    // Counted first: blocks point into the array, which must not move.
-    KZ_TRY(for_each_entry(r, count_sentences));
-    KZ_TRY(take(r, r->grammar->sentence_count, sizeof(kz_command_sentence), &memory));
-    r->grammar->sentences = memory;
-    // Counted up again while the array is filled: measures must only see what is there.
-    r->grammar->sentence_count = 0;
-    KZ_TRY(for_each_entry(r, read_block));
-    if (r->grammar->sentence_count == 0) {
-        return kz_command_fail(&r->intents->place, KAZEIA_BAD_FILE, "there is no sentence in it");
+    r->home_domains = home_domains(r);
+    // Counted first: sentences point at blocks and blocks at sentences, which must not move.
+    KZ_TRY(take(r, count_sentences(&r->layout), sizeof(kz_command_sentence), &memory));
+    g->sentences = memory;
+    KZ_TRY(take(r, r->layout.block_count, sizeof(kz_command_block), &memory));
+    g->blocks = memory;
+    for (uint32_t i = 0; i < r->layout.block_count; i++) {
+        KZ_TRY(read_block(r, &r->layout.blocks[i], &g->blocks[i]));
+        g->block_count++;
+    }
+    if (g->sentence_count == 0) {
+        return kz_command_fail(&r->layout.place->place, KAZEIA_BAD_FILE,
+                               "there is no sentence in it");
     }
     return KAZEIA_OK;
+}
+
+// ---- opening
+
+// What is to be read: bytes, or a folder.
+typedef struct grammar_source {
+    const void *bytes; // NULL: `name` is a folder
+    size_t count;
+    const char *name;
+} grammar_source;
+
+static kazeia_status read_source(grammar_reader *r, const grammar_source *source,
+                                 const kz_command_home_file *home) {
+    kz_command_grammar *g = r->grammar;
+    const char *home_name = NULL;
+    KZ_TRY(kz_command_arena_copy(&g->arena, (kz_text_view){source->name, strlen(source->name)},
+                                 &g->file));
+    if (home != NULL) {
+        KZ_TRY(kz_command_arena_copy(&g->arena, (kz_text_view){home->name, strlen(home->name)},
+                                     &home_name));
+        KZ_TRY(kz_command_home_read(&g->arena, home_name, home->bytes, home->count, &r->home));
+    }
+    g->context_area = r->home.context_area;
+    KZ_TRY(source->bytes == NULL ? kz_command_layout_read_folder(&g->arena, g->file, &r->layout)
+                                 : kz_command_layout_read(&g->arena, g->file, source->bytes,
+                                                          source->count, &r->layout));
+    return compile(r);
+}
+
+static kazeia_status open_source(const grammar_source *source, const kz_command_home_file *home,
+                                 const kazeia_allocator *allocator,
+                                 kz_command_grammar **out_grammar) {
+    const kazeia_allocator own = kz_allocator_or_default(allocator);
+    void *memory, *reader_memory = NULL;
+    KZ_TRY(kz_alloc(&own, 1, sizeof(kz_command_grammar), "command grammar", &memory));
+    kz_command_grammar *grammar = memory;
+    kz_command_arena_init(&grammar->arena, &own, MEMORY_LIMIT);
+    // In the arena: its maps of files are too large for a stack.
+    kazeia_status status =
+        kz_command_arena_take(&grammar->arena, 1, sizeof(grammar_reader), &reader_memory);
+    if (status == KAZEIA_OK) {
+        grammar_reader *reader = reader_memory;
+        reader->grammar = grammar;
+        status = read_source(reader, source, home);
+    }
+    if (status != KAZEIA_OK) {
+        kz_command_grammar_close(grammar);
+        return status;
+    }
+    *out_grammar = grammar;
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_command_grammar_read_for(const void *bytes, size_t count, const char *name,
+                                          const kz_command_home_file *home,
+                                          const kazeia_allocator *allocator,
+                                          kz_command_grammar **out_grammar) {
+    // An empty file has no bytes to point to.
+    const grammar_source source = {bytes == NULL ? "" : bytes, count, name};
+    return open_source(&source, home, allocator, out_grammar);
 }
 
 kazeia_status kz_command_grammar_read(const void *bytes, size_t count, const char *name,
                                       const kazeia_allocator *allocator,
                                       kz_command_grammar **out_grammar) {
-    const kazeia_allocator own = kz_allocator_or_default(allocator);
-    const kz_text_view file = {name, strlen(name)};
-    void *memory;
-    KZ_TRY(kz_alloc(&own, 1, sizeof(kz_command_grammar), "command grammar", &memory));
-    grammar_reader reader = {.grammar = memory};
-    kz_command_arena_init(&reader.grammar->arena, &own, MEMORY_LIMIT);
-    kazeia_status status =
-        kz_command_arena_copy(&reader.grammar->arena, file, &reader.grammar->file);
-    if (status == KAZEIA_OK) {
-        status = read_grammar(&reader, bytes, count);
+    return kz_command_grammar_read_for(bytes, count, name, NULL, allocator, out_grammar);
+}
+
+kazeia_status kz_command_grammar_open_for(const char *path, const kz_command_home_file *home,
+                                          const kazeia_allocator *allocator,
+                                          kz_command_grammar **out_grammar) {
+    kz_file_map map;
+    if (kz_path_query(path, NULL) == KZ_PATH_FOLDER) {
+        const grammar_source folder = {NULL, 0, path};
+        return open_source(&folder, home, allocator, out_grammar);
     }
-    if (status != KAZEIA_OK) {
-        kz_command_grammar_close(reader.grammar);
-        return status;
-    }
-    *out_grammar = reader.grammar;
-    return KAZEIA_OK;
+    KZ_TRY(kz_file_map_open(path, &map));
+    const kazeia_status status =
+        kz_command_grammar_read_for(map.bytes, map.size, path, home, allocator, out_grammar);
+    // Safe: the arena holds copies of every text.
+    kz_file_map_close(&map);
+    return status;
 }
 
 kazeia_status kz_command_grammar_open(const char *path, const kazeia_allocator *allocator,
                                       kz_command_grammar **out_grammar) {
-    kz_file_map map;
-    KZ_TRY(kz_file_map_open(path, &map));
-    const kazeia_status status =
-        kz_command_grammar_read(map.bytes, map.size, path, allocator, out_grammar);
-    // Safe: the arena holds copies of every text.
-    kz_file_map_close(&map);
-    return status;
+    return kz_command_grammar_open_for(path, NULL, allocator, out_grammar);
 }
 
 void kz_command_grammar_close(kz_command_grammar *grammar) {

@@ -37,6 +37,24 @@ KAZEIA_MUST_CHECK kazeia_status kz_command_grammar_read(const void *bytes, size_
                                                         const char *name,
                                                         const kazeia_allocator *allocator,
                                                         kz_command_grammar **out_grammar);
+// A home (text/command_home.h) in memory; `name` stands for its file in sentences.
+typedef struct kz_command_home_file {
+    const void *bytes; // [count]; NULL: a home without anything
+    size_t count;
+    const char *name;
+} kz_command_home_file;
+
+// The same for a home, which may be NULL. A path that is a folder is read in upstream's layout
+// (text/command_layout.h).
+KAZEIA_MUST_CHECK kazeia_status kz_command_grammar_read_for(const void *bytes, size_t count,
+                                                            const char *name,
+                                                            const kz_command_home_file *home,
+                                                            const kazeia_allocator *allocator,
+                                                            kz_command_grammar **out_grammar);
+KAZEIA_MUST_CHECK kazeia_status kz_command_grammar_open_for(const char *path,
+                                                            const kz_command_home_file *home,
+                                                            const kazeia_allocator *allocator,
+                                                            kz_command_grammar **out_grammar);
 // After all its matchers. NULL is fine.
 void kz_command_grammar_close(kz_command_grammar *grammar);
 

@@ -56,6 +56,7 @@ struct kz_command_matcher {
     kz_command_text texts[4]; // as said; without skip words; only at the end; only at the start
     bool has_text[4];
     const kz_command_text *text;
+    const kz_command_block *block; // of the sentence that is tried
 
     match_state *pool; // [set_count][2 * (KZ_COMMAND_TEXT_BYTES + 1)]
     uint32_t sets_used, set_count;
@@ -227,6 +228,13 @@ static bool is_name(const kz_command_matcher *m, uint32_t slot) {
 static void match_node(kz_command_matcher *m, const kz_command_node *node, const state_set *in,
                        state_set *out);
 
+// Whether the block's conditions let a value stand there.
+static bool is_allowed(const kz_command_matcher *m, const kz_command_value *value) {
+    const kz_command_block *block = m->block;
+    return value->domain == 0 || ((block->domains == 0 || (value->domain & block->domains) != 0) &&
+                                  (value->domain & block->other_domains) == 0);
+}
+
 // Each value is matched from one place only: its trace must say where the slot began.
 static void match_values(kz_command_matcher *m, const kz_command_node *node,
                          const match_state *from, state_set *out) {
@@ -239,6 +247,9 @@ static void match_values(kz_command_matcher *m, const kz_command_node *node,
     const state_set in = {&first, 1};
     for (uint32_t v = 0; v < node->list->value_count && !m->is_exhausted; v++) {
         const kz_command_value *value = &node->list->values[v];
+        if (!is_allowed(m, value)) {
+            continue;
+        }
         found.count = 0;
         match_node(m, value->in, &in, &found);
         for (uint32_t i = 0; i < found.count; i++) {
@@ -507,6 +518,7 @@ static bool match_sentence(kz_command_matcher *m, const kz_command_sentence *sen
         return false;
     }
     m->text = text;
+    m->block = sentence->block;
     m->sets_used = 0;
     // 0 means that there is no trace.
     m->trace_count = 1;
@@ -679,6 +691,9 @@ static void find_best(kz_command_matcher *m, best_match *best) {
     for (uint32_t i = 0; i < m->grammar->sentence_count && !m->is_exhausted; i++) {
         const kz_command_sentence *sentence = &m->grammar->sentences[i];
         match_state state;
+        if (sentence->measure.is_dead || sentence->block->is_dead) {
+            continue;
+        }
         if (match_with_skips(m, sentence, &state) && is_better_match(best, sentence, &state)) {
             *best = (best_match){sentence, state};
         }

@@ -57,6 +57,7 @@ static void add_in_sequence(kz_node_measure *into, const kz_node_measure *child,
     into->ends_wild = child->ends_wild || (child->is_nullable && into->ends_wild);
     into->is_only_wild = child->is_only_wild && is_first;
     into->is_nullable = into->is_nullable && child->is_nullable;
+    into->is_dead = into->is_dead || child->is_dead;
 }
 
 // Any child may begin or end a match, and a choice is only wild when all of its children are.
@@ -66,6 +67,7 @@ static void add_in_choice(kz_node_measure *into, const kz_node_measure *child, b
     into->ends_wild = into->ends_wild || child->ends_wild;
     into->is_only_wild = child->is_only_wild && (is_first || into->is_only_wild);
     into->is_nullable = into->is_nullable || child->is_nullable;
+    into->is_dead = child->is_dead && (is_first || into->is_dead);
 }
 
 static kazeia_status measure_node(measurer *m, const kz_command_node *node,
@@ -76,11 +78,12 @@ static kazeia_status measure_children(measurer *m, const kz_command_node *node,
     // A permutation begins like a choice: any of its items may come first.
     const bool is_choice = node->kind != KZ_NODE_SEQUENCE;
     *out = (kz_node_measure){.nodes = 1, .depth = 1, .is_nullable = !is_choice};
-    bool all_nullable = true;
+    bool all_nullable = true, any_dead = false;
     for (uint32_t i = 0; i < node->child_count; i++) {
         kz_node_measure child;
         KZ_TRY(measure_node(m, node->children[i], &child));
         all_nullable = all_nullable && child.is_nullable;
+        any_dead = any_dead || child.is_dead;
         add_size(out, &child);
         if (is_choice) {
             add_in_choice(out, &child, i == 0);
@@ -96,14 +99,16 @@ static kazeia_status measure_children(measurer *m, const kz_command_node *node,
         // (command_match.c).
         out->sets += 1u << node->child_count;
         out->is_nullable = all_nullable;
+        out->is_dead = any_dead;
     }
     out->sets += node->kind == KZ_NODE_SEQUENCE ? 2 : 0;
     out->is_nullable = out->is_nullable || node->is_optional;
+    out->is_dead = out->is_dead && !node->is_optional;
     return KAZEIA_OK;
 }
 
 static kazeia_status measure_values(measurer *m, kz_command_list *list) {
-    list->measure = (kz_node_measure){.nodes = 1, .depth = 1};
+    list->measure = (kz_node_measure){.nodes = 1, .depth = 1, .is_dead = list->value_count == 0};
     for (uint32_t i = 0; i < list->value_count; i++) {
         kz_node_measure child;
         KZ_TRY(measure_node(m, list->values[i].in, &child));

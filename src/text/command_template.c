@@ -382,3 +382,11 @@ kazeia_status kz_command_template_parse(kz_command_grammar *grammar, const kz_ya
     template_parser parser = {grammar, source, source->text.bytes, source->text.count, 0, 0};
     return parse_group(&parser, '\0', out_node);
 }
+
+kazeia_status kz_command_template_literal(kz_command_grammar *grammar, const kz_yaml_node *source,
+                                          kz_command_node **out_node) {
+    kz_text_view text;
+    template_parser parser = {grammar, source, source->text.bytes, source->text.count, 0, 0};
+    KZ_TRY(kz_command_fold(&grammar->arena, source->text, &text));
+    return make_chunk(&parser, text, out_node);
+}

@@ -390,7 +390,7 @@ static const struct error_case {
      "test.yaml:6:", "'to' is missing"},
     {ONE("{l}") "lists: {l: {wildcard: false}}\n", KAZEIA_BAD_FILE, "test.yaml:6:", "must be true"},
     {"language: fr\nintents: {I: {data: [{sentences: [x], requires_context: {area: a}}]}}\n",
-     KAZEIA_UNSUPPORTED, "test.yaml:2:39", "requires_context"},
+     KAZEIA_UNSUPPORTED, "test.yaml:2:58", "'area' is not handled"},
     {"language: fr\nintents: {I: {data: [{sentences: [x], response: r}]}}\n", KAZEIA_BAD_FILE,
      "test.yaml:2:49", "'r'"},
     {ONE("x") "responses: {intents: {I: {default: 'a {b}'}}}\n", KAZEIA_BAD_FILE, "test.yaml:6:36",
