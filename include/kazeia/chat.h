@@ -228,6 +228,34 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_logits(kazeia_stage *chat
                                                               const int32_t *ids, size_t count,
                                                               size_t first, kazeia_logits_sink sink,
                                                               void *context);
+// One position of a measurement.
+typedef struct kazeia_logits_row {
+    size_t position, count; // of all `count` positions that are handed over
+    int32_t next_token;     // the token after it; -1 at the end of the ids or of a chunk
+    bool is_scored;         // a perplexity counts how probable next_token is
+    const float *logits;    // [vocabulary_size] of the chat, valid during the call
+    const float *others;    // [vocabulary_size] of the other one; NULL without one
+    size_t vocabulary_size;
+} kazeia_logits_row;
+// What is measured: ids, or a text cut into chunks. The other of the two is NULL.
+typedef struct kazeia_measured {
+    const int32_t *ids; // all but the last are scored
+    size_t id_count;
+    const char *text; // cut and scored as kazeia_chat_perplexity does
+    size_t text_bytes;
+    uint32_t chunk_tokens;
+} kazeia_measured;
+// A status other than KAZEIA_OK ends kazeia_chat_measure, which returns it.
+typedef kazeia_status (*kazeia_measure_sink)(void *context, const kazeia_logits_row *row);
+// Hands over every position's logits of one chat, or of two models side by side, in order: `other`
+// is NULL or another chat that lets the same tokens run. Memory does not grow with the text's
+// length but for its ids. BAD_ARGUMENT as kazeia_chat_logits and kazeia_chat_perplexity, when
+// `other` is `chat`, and when the two have vocabularies of different sizes.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_measure(kazeia_stage *chat,
+                                                               kazeia_stage *other,
+                                                               const kazeia_measured *measured,
+                                                               kazeia_measure_sink sink,
+                                                               void *context);
 // Perplexity of a text as llama.cpp's llama-perplexity measures it: the text's tokens are cut into
 // chunks of `context`, what is left over is not used; a chunk's first token becomes BOS where the
 // model wants one; the tokens at context / 2 + 1 and after are scored. *out_perplexity is e to the

@@ -272,15 +272,84 @@ kazeia_status kazeia_chat_restore(kazeia_stage *chat, const char *path) {
 
 // --- Measuring ----------------------------------------------------------------------------------
 
+typedef struct logits_receiver {
+    kazeia_logits_sink sink;
+    void *context;
+} logits_receiver;
+
+static kazeia_status pass_logits(void *context, const kz_logits_row *row) {
+    const logits_receiver *receiver = context;
+    return receiver->sink(receiver->context, row->position, row->logits, row->vocabulary);
+}
+
 kazeia_status kazeia_chat_logits(kazeia_stage *chat, const int32_t *ids, size_t count, size_t first,
                                  kazeia_logits_sink sink, void *context) {
     KZ_TRY(kz_stage_require(chat, &kz_chat_stage_table));
     KZ_TRY(kz_require(ids, "logits: ids"));
     KZ_TRY(kz_require((const void *)(uintptr_t)sink, "logits: sink"));
+    logits_receiver receiver = {.sink = sink, .context = context};
     // The stage's own session measures: a second one would double the memory of the cache.
     kz_chat *model = chat_of(chat);
-    return kz_measure_logits(kz_chat_session(model), ids, count, first, kz_chat_allocator(model),
-                             sink, context);
+    const kz_measurement measurement = {.session = kz_chat_session(model),
+                                        .allocator = kz_chat_allocator(model),
+                                        .sink = pass_logits,
+                                        .context = &receiver};
+    return kz_measure_ids(&measurement, ids, count, first);
+}
+
+typedef struct row_receiver {
+    kazeia_measure_sink sink;
+    void *context;
+} row_receiver;
+
+static kazeia_status pass_row(void *context, const kz_logits_row *row) {
+    const row_receiver *receiver = context;
+    const kazeia_logits_row given = {.position = row->position,
+                                     .count = row->count,
+                                     .next_token = row->next,
+                                     .is_scored = row->is_scored,
+                                     .logits = row->logits,
+                                     .others = row->others,
+                                     .vocabulary_size = row->vocabulary};
+    return receiver->sink(receiver->context, &given);
+}
+
+static kazeia_status check_measured(const kazeia_stage *chat, const kazeia_stage *other,
+                                    const kazeia_measured *measured) {
+    KZ_TRY(kz_stage_require(chat, &kz_chat_stage_table));
+    KZ_TRY(kz_require(measured, "measure: measured"));
+    if (other) {
+        KZ_TRY(kz_stage_require(other, &kz_chat_stage_table));
+    }
+    // One session cannot hold two sequences of the same number.
+    if (other == chat) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "measure: other is the chat itself; another expected");
+    }
+    if ((measured->ids != NULL) == (measured->text != NULL)) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "measure: %s ids and text found; one of them expected",
+                       measured->ids ? "both" : "neither");
+    }
+    return KAZEIA_OK;
+}
+
+kazeia_status kazeia_chat_measure(kazeia_stage *chat, kazeia_stage *other,
+                                  const kazeia_measured *measured, kazeia_measure_sink sink,
+                                  void *context) {
+    KZ_TRY(check_measured(chat, other, measured));
+    KZ_TRY(kz_require((const void *)(uintptr_t)sink, "measure: sink"));
+    row_receiver receiver = {.sink = sink, .context = context};
+    kz_chat *model = chat_of(chat);
+    const kz_measurement measurement = {.session = kz_chat_session(model),
+                                        .other = other ? kz_chat_session(chat_of(other)) : NULL,
+                                        .allocator = kz_chat_allocator(model),
+                                        .sink = pass_row,
+                                        .context = &receiver};
+    if (measured->ids) {
+        return kz_measure_ids(&measurement, measured->ids, measured->id_count, 0);
+    }
+    const kz_program *program = ((const chat_stage *)chat)->program;
+    return kz_measure_text(&measurement, &kz_program_describe(program)->tokenizer, measured->text,
+                           measured->text_bytes, measured->chunk_tokens);
 }
 
 kazeia_status kazeia_chat_perplexity(kazeia_stage *chat, const char *text, size_t bytes,

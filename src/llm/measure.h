@@ -8,18 +8,40 @@
 #include "generate/session.h"
 #include "text/tokenizer.h"
 
-// Takes `logits` [vocabulary] of the token at `position`, valid during the call. A status other
-// than KAZEIA_OK ends the call that computes, which returns it.
-typedef kazeia_status (*kz_logits_sink)(void *context, size_t position, const float *logits,
-                                        size_t vocabulary);
+// One position's logits: they rate the token after it.
+typedef struct kz_logits_row {
+    size_t position, count; // of the `count` positions that were given
+    int32_t next;           // the token after it; -1 at the end of the ids or of a chunk
+    // A text's perplexity counts it; of ids, each that has a next one.
+    bool is_scored;
+    const float *logits; // [vocabulary], valid during the call
+    const float *others; // the other session's, as many; NULL where there is none
+    size_t vocabulary;
+} kz_logits_row;
 
-// Logits of positions [first, count) of `ids` [count], in order. BAD_ARGUMENT when the context
-// holds fewer or an id is no token; CANCELLED. Sequence 0 of the session is used by all functions
-// here.
-KAZEIA_MUST_CHECK kazeia_status kz_measure_logits(kz_session *session, const int32_t *ids,
-                                                  size_t count, size_t first,
-                                                  const kazeia_allocator *allocator,
-                                                  kz_logits_sink sink, void *context);
+// A status other than KAZEIA_OK ends the call that computes, which returns it.
+typedef kazeia_status (*kz_logits_sink)(void *context, const kz_logits_row *row);
+
+// Who computes, and who receives. All functions here use sequence 0 of a session.
+typedef struct kz_measurement {
+    kz_session *session;
+    kz_session *other; // computes the same beside it; or NULL. Not `session` itself.
+    const kazeia_allocator *allocator;
+    kz_logits_sink sink;
+    void *context;
+} kz_measurement;
+
+// Logits of positions [first, count) of `ids` [count], in order. Each session cuts them into calls
+// as it does when it is alone, so that its numbers are its own; both keep 16 rows of logits, not
+// all. BAD_ARGUMENT when a context holds fewer, an id is no token, or the two have vocabularies of
+// different sizes; CANCELLED.
+KAZEIA_MUST_CHECK kazeia_status kz_measure_ids(const kz_measurement *measurement,
+                                               const int32_t *ids, size_t count, size_t first);
+
+// Of a text, cut as kz_measure_perplexity says: every position of every chunk.
+KAZEIA_MUST_CHECK kazeia_status kz_measure_text(const kz_measurement *measurement,
+                                                const kz_bytes *tokenizer_section, const char *text,
+                                                size_t bytes, uint32_t chunk_tokens);
 
 typedef struct kz_perplexity {
     double value;  // exp of the mean negative log likelihood

@@ -281,6 +281,52 @@ static void logits_are_the_references(void **state) {
     kazeia_stage_destroy(chat);
 }
 
+typedef struct pair_check {
+    size_t next, count;
+    bool has_others;
+} pair_check;
+
+// A model beside itself gives each row twice.
+static kazeia_status check_pair(void *context, const kazeia_logits_row *row) {
+    pair_check *check = context;
+    assert_int_equal(row->position, check->next++);
+    assert_int_equal(row->count, check->count);
+    assert_int_equal(row->vocabulary_size, TINY_VOCABULARY);
+    assert_int_equal(row->next_token >= 0, row->position + 1 < row->count);
+    assert_int_equal(row->is_scored, row->next_token >= 0);
+    assert_int_equal(row->others != NULL, check->has_others);
+    if (row->others) {
+        assert_memory_equal(row->logits, row->others, TINY_VOCABULARY * sizeof *row->logits);
+    }
+    return KAZEIA_OK;
+}
+
+static void two_chats_are_measured_side_by_side(void **state) {
+    (void)state;
+    int32_t ids[100];
+    kazeia_stage *chat = open_chat(), *other = open_chat();
+    for (int32_t i = 0; i < 100; i++) {
+        ids[i] = (i * 37) % TINY_VOCABULARY;
+    }
+    kazeia_measured measured = {.ids = ids, .id_count = 100};
+    pair_check check = {.count = 100, .has_others = true};
+    assert_int_equal(kazeia_chat_measure(chat, other, &measured, check_pair, &check), KAZEIA_OK);
+    assert_int_equal(check.next, 100);
+    check = (pair_check){.count = 100};
+    assert_int_equal(kazeia_chat_measure(chat, NULL, &measured, check_pair, &check), KAZEIA_OK);
+    assert_int_equal(check.next, 100);
+    assert_int_equal(kazeia_chat_measure(chat, chat, &measured, check_pair, &check),
+                     KAZEIA_BAD_ARGUMENT);
+    measured.text = TEXT; // both
+    assert_int_equal(kazeia_chat_measure(chat, NULL, &measured, check_pair, &check),
+                     KAZEIA_BAD_ARGUMENT);
+    measured = (kazeia_measured){0}; // neither
+    assert_int_equal(kazeia_chat_measure(chat, NULL, &measured, check_pair, &check),
+                     KAZEIA_BAD_ARGUMENT);
+    kazeia_stage_destroy(chat);
+    kazeia_stage_destroy(other);
+}
+
 // As llama.cpp: whole chunks, of each the tokens after chunk / 2.
 static double perplexity_plainly(const int32_t *ids, size_t count, size_t *out_tokens) {
     double sum = 0.0;
@@ -388,6 +434,7 @@ int main(void) {
         cmocka_unit_test(a_stage_answers),
         cmocka_unit_test(a_conversation_has_a_life),
         cmocka_unit_test(logits_are_the_references),
+        cmocka_unit_test(two_chats_are_measured_side_by_side),
         cmocka_unit_test(perplexity_is_the_references),
         cmocka_unit_test(speed_is_measured_within_the_context),
         cmocka_unit_test(measuring_leaves_the_conversation_alone),
