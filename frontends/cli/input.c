@@ -50,12 +50,15 @@ static kazeia_status read_stream(FILE *stream, const char *path, char **out_text
     return KAZEIA_OK;
 }
 
+kazeia_status cli_file_open(const char *path, FILE **out_stream, cli_sentence *out_sentence) {
+    *out_stream = fopen(path, "rb");
+    return *out_stream != NULL ? KAZEIA_OK : fail_read(path, errno, out_sentence);
+}
+
 kazeia_status cli_read_file(const char *path, char **out_text, size_t *out_bytes,
                             cli_sentence *out_sentence) {
-    FILE *stream = fopen(path, "rb");
-    if (stream == NULL) {
-        return fail_read(path, errno, out_sentence);
-    }
+    FILE *stream = NULL;
+    CLI_TRY(cli_file_open(path, &stream, out_sentence));
     const kazeia_status status = read_stream(stream, path, out_text, out_bytes, out_sentence);
     (void)fclose(stream);
     return status;
@@ -76,23 +79,19 @@ static kazeia_status copy_ids(const json_t *array, const char *where, int32_t *o
     return KAZEIA_OK;
 }
 
-kazeia_status cli_read_ids(const char *text, size_t bytes, const char *where, int32_t **out_ids,
-                           size_t *out_count, cli_sentence *out_sentence) {
-    json_error_t error;
-    json_t *array = json_loadb(text, bytes, JSON_DECODE_ANY, &error);
+kazeia_status cli_ids_of_json(const json_t *array, const char *where, int32_t **out_ids,
+                              size_t *out_count, cli_sentence *out_sentence) {
     if (!json_is_array(array)) {
-        const char *found = array == NULL ? error.text : "another value";
-        json_decref(array);
         return cli_fail(out_sentence, KAZEIA_BAD_ARGUMENT,
-                        "%s: %s found; expected a JSON array of ids, as [1, 2, 3]", where, found);
+                        "%s: another value found; expected a JSON array of ids, as [1, 2, 3]",
+                        where);
     }
     const size_t count = json_array_size(array);
     // malloc(0) may answer NULL, and an empty array is a valid one.
     int32_t *ids = malloc((count + 1) * sizeof *ids);
-    kazeia_status status = ids != NULL ? copy_ids(array, where, ids, out_sentence)
-                                       : cli_fail(out_sentence, KAZEIA_OUT_OF_MEMORY,
-                                                  "%s: no memory for %zu ids", where, count);
-    json_decref(array);
+    const kazeia_status status = ids != NULL ? copy_ids(array, where, ids, out_sentence)
+                                             : cli_fail(out_sentence, KAZEIA_OUT_OF_MEMORY,
+                                                        "%s: no memory for %zu ids", where, count);
     if (status != KAZEIA_OK) {
         free(ids);
         return status;
@@ -100,6 +99,20 @@ kazeia_status cli_read_ids(const char *text, size_t bytes, const char *where, in
     *out_ids = ids;
     *out_count = count;
     return KAZEIA_OK;
+}
+
+kazeia_status cli_read_ids(const char *text, size_t bytes, const char *where, int32_t **out_ids,
+                           size_t *out_count, cli_sentence *out_sentence) {
+    json_error_t error;
+    json_t *array = json_loadb(text, bytes, JSON_DECODE_ANY, &error);
+    if (array == NULL) {
+        return cli_fail(out_sentence, KAZEIA_BAD_ARGUMENT,
+                        "%s: %s found; expected a JSON array of ids, as [1, 2, 3]", where,
+                        error.text);
+    }
+    const kazeia_status status = cli_ids_of_json(array, where, out_ids, out_count, out_sentence);
+    json_decref(array);
+    return status;
 }
 
 kazeia_status cli_lines_next(cli_lines *lines, cli_sentence *out_sentence) {

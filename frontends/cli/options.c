@@ -108,6 +108,7 @@ static const option_binding BINDINGS[] = {
     WHOLE("--repeat", repeat, 1, 1000),
     NAME("--perplexity", perplexity),
     NAME("--logits", logits),
+    NAME("--against", against),
     NAME("--voice", voice),
     // Wider than any one voice takes; the voice names its own range when it refuses.
     REAL("--speed", speed, 0.25, 4),

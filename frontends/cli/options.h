@@ -24,7 +24,7 @@ typedef struct cli_options {
     const char *output, *mode, *weights, *recipe, *kv, *chat_template;
     const char *model, *stt, *llm, *voice, *language, *commands, *timeline;
     const char *home, *fixtures;
-    const char *prompt, *system, *perplexity, *logits;
+    const char *prompt, *system, *perplexity, *logits, *against;
     const char *grammar, *json_schema; // files
     const char *ids, *tools, *thinking, *overflow, *logit_bias;
     cli_repeated stops;
