@@ -252,8 +252,26 @@ class Chat(program.Program):
         line, = self.lines_of("bench", "--model", "tiny", "--prefill", "16", "--decode", "4", "--depth",
                               "8", "--repeat", "2", "--threads", "1")
         self.assertEqual(list(line), ["prefill_tokens_per_s", "decode_tokens_per_s", "threads",
-                                      "kernel", "depth"])
+                                      "kernel", "depth", "load_ms", "ttft_ms",
+                                      "weight_bytes_per_token", "kv_bytes_per_token",
+                                      "decode_gb_per_s", "peak_rss_bytes"])
         self.assertEqual((line["threads"], line["depth"]), (1, 8))
+        self.assertAlmostEqual(line["ttft_ms"], 16e3 / line["prefill_tokens_per_s"], places=4)
+        described = self.lines_of("inspect", self.folder / "tiny.kzp")[0]
+        context = described["metadata"]["model.context"]
+        self.assertEqual(line["kv_bytes_per_token"] * context,
+                         sum(state["bytes"] for state in described["states"]))
+        # All weights but the table that is only looked up in.
+        looked_up = {operand for method in described["methods"] for step in method["instructions"]
+                     for operand in step["operands"] if step["op"] == "embed"}
+        read = {operand for method in described["methods"] for step in method["instructions"]
+                for operand in step["operands"] if step["op"] != "embed"}
+        self.assertEqual(line["weight_bytes_per_token"],
+                         sum(tensor["bytes"] for tensor in described["tensors"]
+                             if tensor["name"] not in looked_up or tensor["name"] in read))
+        bytes_read = line["weight_bytes_per_token"] + (8 + 4 / 2) * line["kv_bytes_per_token"]
+        self.assertAlmostEqual(line["decode_gb_per_s"] * 1e9 / line["decode_tokens_per_s"] / bytes_read,
+                               1, places=5)
         self.assertGreater(min(line["prefill_tokens_per_s"], line["decode_tokens_per_s"]), 0)
         self.assert_fails(1, "context", "bench", "--model", "tiny", "--prefill", "4000")
 
@@ -298,6 +316,89 @@ class Chat(program.Program):
         self.assert_fails(1, "are one file", "eval", "--model", "tiny", "--logits", path, "-o", model)
         self.assertEqual(model.read_bytes(), content)
         self.assertEqual(list(self.folder.glob("wrong.npy*")), [])
+
+    def compare(self, model, *more):
+        line, = self.lines_of("eval", "--model", model, *more)
+        self.assertEqual(list(line)[-8:], ["tokens", "against_perplexity", "positions", "top1", "mean_kl",
+                                           "max_kl", "max_difference", "max_relative_difference"])
+        return line
+
+    def write_text(self):
+        path = self.folder / "compared.txt"
+        path.write_text("bonjour le monde, il fait beau. " * 20, encoding="utf-8")
+        return path
+
+    # Beside the model itself everything is equal; another one's numbers are computed here as well.
+    def test_comparison(self):
+        text, out, other = self.write_text(), self.folder / "one.npy", self.folder / "two.npy"
+        measured = ("--perplexity", text, "--context", "64")
+        alone = self.lines_of("eval", "--model", "exact", *measured)[0]
+        same = self.compare("exact", *measured, "--against", "exact", "-o", out)
+        self.assertEqual((same["top1"], same["mean_kl"], same["max_difference"]), (1, 0, 0))
+        self.assertAlmostEqual(same["perplexity"] / alone["perplexity"], 1, places=6)
+        self.assertEqual(same["perplexity"], same["against_perplexity"])
+        self.assertEqual(same["tokens"], alone["tokens"])
+        self.assert_works("eval", "--model", "tiny", *measured, "-o", other)
+        line = self.compare("exact", *measured, "--against", "tiny")
+        self.assertEqual(line, {**self.compare("exact", *measured, "--against", other)})
+        self.check_comparison(line, read_npy(out), read_npy(other))
+
+    def check_comparison(self, line, model, reference):
+        (rows, words), values = model
+        self.assertEqual((line["positions"], reference[0]), (rows, (rows, words)))
+        equal, divergence, largest, relative = 0, [], 0, 0
+        for row in range(rows):
+            one, two = (numbers[row * words:(row + 1) * words] for numbers in (values, reference[1]))
+            equal += one.index(max(one)) == two.index(max(two))
+            sums = [math.log(sum(math.exp(value) for value in numbers)) for numbers in (one, two)]
+            divergence.append(sum(math.exp(b - sums[1]) * (b - sums[1] - a + sums[0])
+                                  for a, b in zip(one, two)))
+            difference = max(abs(a - b) for a, b in zip(one, two))
+            largest = max(largest, difference)
+            relative = max(relative, difference / max(map(abs, two)))
+        for key, expected in (("top1", equal / rows), ("mean_kl", sum(divergence) / rows),
+                              ("max_kl", max(divergence)), ("max_difference", largest),
+                              ("max_relative_difference", relative)):
+            self.assertAlmostEqual(line[key], expected, delta=1e-7 + 1e-5 * abs(expected), msg=key)
+        self.assertGreater(line["max_difference"], 0)
+
+    def test_comparison_of_ids(self):
+        ids, out = self.folder / "lists.json", self.folder / "lists.npy"
+        ids.write_text('{"3": [5, 6, 7], "2": [8, 9]}', encoding="utf-8")
+        line, = self.lines_of("eval", "--model", "exact", "--ids", ids, "-o", out)
+        self.assertEqual((list(line), line["tokens"]), (["output", "perplexity", "tokens"], 3))
+        self.assertEqual(self.compare("exact", "--ids", ids, "--against", out)["max_difference"], 0)
+        ids.write_text("[[8, 9], [5, 6, 7], [1]]", encoding="utf-8")
+        single = self.folder / "single.json"
+        single.write_text("[5, 6, 7]", encoding="utf-8")
+        self.assert_works("eval", "--model", "exact", "--ids", single, "-o", out)
+        # Of these lists one has as many ids as the file has rows.
+        line = self.compare("exact", "--ids", ids, "--against", out)
+        self.assertEqual((line["positions"], line["max_difference"]), (3, 0))
+        text = self.assert_works("eval", "--model", "exact", "--ids", ids, "--against", "kv")
+        self.assertIn("% of 6 positions", text)
+        ids.write_text("[1]", encoding="utf-8")
+        self.assertIsNone(self.lines_of("eval", "--model", "exact", "--ids", ids)[0]["perplexity"])
+
+    def test_comparison_refuses(self):
+        text, ids, out = self.write_text(), self.folder / "two.json", self.folder / "two_ids.npy"
+        ids.write_text("[1, 2]", encoding="utf-8")
+        self.assert_works("eval", "--model", "tiny", "--logits", ids, "-o", out)
+        content = out.read_bytes()
+        compared = ("eval", "--model", "tiny", "--ids", ids, "--against")
+        self.assert_fails(1, "[1, 2, 3]", *compared[:4], text, "--against", out)
+        self.assert_fails(1, "no/where.npy", *compared, "no/where.npy")
+        self.assert_fails(1, "are one file", *compared, out, "-o", out)
+        self.assert_fails(1, "positions", "eval", "--model", "tiny", "--perplexity", text, "--context", "64",
+                          "--against", out)
+        for wrong, words in ((content[:-1], "expects"), (b"noise" * 99, "another kind"),
+                             (content[:50], "cut off"), (content.replace(b"<f4", b"<f8"), "another type"),
+                             (content.replace(b"(2,", b"(0,"), "a shape"),
+                             (content[:-4] + b"\x00\x00\xc0\x7f", "finite")):
+            with self.subTest(words):
+                (self.folder / "wrong.npy").write_bytes(wrong)
+                self.assert_fails(2, words, *compared, self.folder / "wrong.npy")
+        (self.folder / "wrong.npy").unlink()
 
     def test_logits_removes_what_a_killed_run_left(self):
         ids, out = self.folder / "one.json", self.folder / "left.npy"

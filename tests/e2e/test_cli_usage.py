@@ -10,8 +10,8 @@ import unittest
 
 import program
 
-COMMANDS = ["export", "inspect", "transcribe", "generate", "chat", "tokenize", "say", "turn", "bench",
-            "eval"]
+COMMANDS = ["export", "inspect", "transcribe", "generate", "chat", "tokenize", "template", "say", "turn",
+            "bench", "eval"]
 
 
 class Usage(program.Program):
@@ -66,6 +66,9 @@ class Usage(program.Program):
         self.assert_fails(1, "exclude each other", "tokenize", "--model", "x", "--decode", "--special")
         self.assert_fails(1, "exclude each other", "eval", "--model", "x", "--perplexity", "a",
                           "--logits", "b")
+        self.assert_fails(1, "exclude each other", "eval", "--model", "x", "--ids", "a", "--context", "64")
+        self.assert_fails(1, "exclude each other", "eval", "--model", "x", "--logits", "a", "-o", "b",
+                          "--against", "c")
         self.assert_fails(1, "-o OUT.npy", "eval", "--model", "x", "--logits", "b")
         self.assert_fails(1, "--perplexity FILE or --logits", "eval", "--model", "x")
 
