@@ -81,7 +81,7 @@ static void a_program_describes_itself(void **state) {
     json_t *json = NULL;
     assert_int_equal(kazeia_program_describe(program, collect, &json), KAZEIA_OK);
     assert_non_null(json);
-    assert_int_equal(json_integer_value(json_object_get(json, "format_version")), 2);
+    assert_int_equal(json_integer_value(json_object_get(json, "format_version")), 3);
     assert_int_equal(json_string_length(json_object_get(json, "id")), 16);
     assert_int_equal(integer_at(json, "metadata", "model.context"), TINY_CONTEXT);
     json_t *methods = json_object_get(json, "methods");
