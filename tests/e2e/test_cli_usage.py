@@ -11,7 +11,7 @@ import unittest
 import program
 
 COMMANDS = ["export", "inspect", "transcribe", "generate", "chat", "tokenize", "template", "say", "turn",
-            "bench", "eval"]
+            "commands", "bench", "eval"]
 
 
 class Usage(program.Program):
