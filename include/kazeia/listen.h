@@ -40,10 +40,16 @@ typedef struct kazeia_listen_settings {
     // Silence, noise and tones give "" instead of invented text, and endless repetitions are cut
     // (docs/listening.md). Off: whatever the model writes.
     bool has_guards;
+    // A program with the ability "vad", which the stage then shares: windows are the stretches in
+    // which somebody speaks, `start_s` and `end_s` are those of the speech, and sound without
+    // speech gives no window at all. NULL: none.
+    kazeia_program *vad;
+    // With `vad`: silence that parts two windows, at most 20,000. Less than that is within one.
+    uint32_t pause_ms;
     const kazeia_allocator *allocator; // NULL: the runtime's
 } kazeia_listen_settings;
 
-// Every language of the program, with guards.
+// Every language of the program, with guards, without voice activity; a pause of 600 ms.
 KAZEIA_API kazeia_listen_settings kazeia_listen_settings_default(void);
 
 // A stage: in: f32 mono samples at 16 kHz, full scale 1; out: kazeia_heard, one a call, so that a
@@ -53,10 +59,38 @@ KAZEIA_API kazeia_listen_settings kazeia_listen_settings_default(void);
 // still there and next may be called again.
 //
 // Creation fails with BAD_FILE or UNSUPPORTED when the program is not one that listens
-// (docs/abilities.md), BAD_ARGUMENT when a language is none of the program's, OUT_OF_MEMORY.
+// (docs/abilities.md), BAD_ARGUMENT when a language is none of the program's or the pause too long,
+// OUT_OF_MEMORY.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
 kazeia_listen_create(kazeia_runtime *runtime, kazeia_program *program,
                      const kazeia_listen_settings *settings, kazeia_stage **out_stage);
+
+// --- Voice activity -----------------------------------------------------------------------------
+
+// A stretch of sound in which somebody speaks, in seconds since creation or the last reset.
+typedef struct kazeia_speech_span {
+    double start_s, end_s;
+} kazeia_speech_span;
+
+typedef struct kazeia_vad_settings {
+    float threshold;        // probability from which a window of 32 ms is speech: 0.15 to 1
+    uint32_t min_speech_ms; // what is shorter is no speech: at most 2,000
+    uint32_t pre_roll_ms;   // spans reach this far further at both ends: at most 2,000
+    uint32_t hang_over_ms;  // silence that ends a span: at most 20,000
+    const kazeia_allocator *allocator; // NULL: the runtime's
+} kazeia_vad_settings;
+
+// 0.5; 250, 150 and 300 ms.
+KAZEIA_API kazeia_vad_settings kazeia_vad_settings_default(void);
+
+// A stage: in: f32 mono samples at 16 kHz; out: kazeia_speech_span, one a call. A span is given
+// once the silence behind it is long enough, or at finish. The stage holds 31 s of sound. Creation
+// fails with BAD_FILE or UNSUPPORTED when the program is not one of voice activity
+// (docs/abilities.md), BAD_ARGUMENT for a setting, OUT_OF_MEMORY.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_vad_create(kazeia_runtime *runtime,
+                                                             kazeia_program *program,
+                                                             const kazeia_vad_settings *settings,
+                                                             kazeia_stage **out_stage);
 
 // --- Audio files --------------------------------------------------------------------------------
 

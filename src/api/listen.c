@@ -5,22 +5,28 @@
 
 #include "api/handles.h"
 #include "api/stage.h"
-#include "listen/whisper.h"
+#include "listen/attentive.h"
 
 // The stage comes first, so that a pointer to one is a pointer to the other.
 typedef struct listen_stage {
     kazeia_stage stage;
     kazeia_allocator allocator;
     kz_whisper *whisper;
+    kz_attentive *attentive; // owns the whisper; NULL: no voice activity
 } listen_stage;
 
 static kz_whisper *whisper_of(kazeia_stage *stage) {
     return ((listen_stage *)stage)->whisper;
 }
 
+static kz_attentive *attentive_of(kazeia_stage *stage) {
+    return ((listen_stage *)stage)->attentive;
+}
+
 static kazeia_status feed_listen(kazeia_stage *stage, const void *in, size_t count,
                                  size_t *out_taken) {
-    return kz_whisper_feed(whisper_of(stage), in, count, out_taken);
+    return attentive_of(stage) ? kz_attentive_feed(attentive_of(stage), in, count, out_taken)
+                               : kz_whisper_feed(whisper_of(stage), in, count, out_taken);
 }
 
 static kazeia_status next_of_listen(kazeia_stage *stage, void *out, size_t capacity,
@@ -31,7 +37,8 @@ static kazeia_status next_of_listen(kazeia_stage *stage, void *out, size_t capac
     if (capacity < 1) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "listen: room for 0 results is given, 1 is needed");
     }
-    KZ_TRY(kz_whisper_next(whisper_of(stage), &heard));
+    KZ_TRY(attentive_of(stage) ? kz_attentive_next(attentive_of(stage), &heard)
+                               : kz_whisper_next(whisper_of(stage), &heard));
     // Field by field: the two structs are alike today and must not need to be.
     *(kazeia_heard *)out = (kazeia_heard){.text = heard.text,
                                           .language = heard.language,
@@ -46,22 +53,35 @@ static kazeia_status next_of_listen(kazeia_stage *stage, void *out, size_t capac
 }
 
 static kazeia_status finish_listen(kazeia_stage *stage) {
-    return kz_whisper_finish(whisper_of(stage));
+    return attentive_of(stage) ? kz_attentive_finish(attentive_of(stage))
+                               : kz_whisper_finish(whisper_of(stage));
 }
 
 static void cancel_listen(kazeia_stage *stage) {
-    kz_whisper_cancel(whisper_of(stage));
+    if (attentive_of(stage)) {
+        kz_attentive_cancel(attentive_of(stage));
+    } else {
+        kz_whisper_cancel(whisper_of(stage));
+    }
 }
 
 static kazeia_status reset_listen(kazeia_stage *stage) {
-    kz_whisper_reset(whisper_of(stage));
+    if (attentive_of(stage)) {
+        kz_attentive_reset(attentive_of(stage));
+    } else {
+        kz_whisper_reset(whisper_of(stage));
+    }
     return KAZEIA_OK;
 }
 
 static void destroy_listen(kazeia_stage *stage) {
     listen_stage *listen = (listen_stage *)stage;
     const kazeia_allocator memory = listen->allocator;
-    kz_whisper_destroy(listen->whisper);
+    if (listen->attentive) {
+        kz_attentive_destroy(listen->attentive);
+    } else {
+        kz_whisper_destroy(listen->whisper);
+    }
     kz_free(&memory, listen);
 }
 
@@ -74,7 +94,28 @@ const kz_stage_table kz_listen_stage_table = {.name = "listen",
                                               .destroy = destroy_listen};
 
 kazeia_listen_settings kazeia_listen_settings_default(void) {
-    return (kazeia_listen_settings){.languages = "auto", .has_guards = true};
+    return (kazeia_listen_settings){.languages = "auto", .has_guards = true, .pause_ms = 600};
+}
+
+// The limit holds for each session by itself, as it does for all stages. A pause is the only
+// setting that listening changes.
+static kazeia_status add_attention(kazeia_runtime *runtime, const kazeia_listen_settings *settings,
+                                   listen_stage *stage) {
+    const kazeia_vad_settings defaults = kazeia_vad_settings_default();
+    const kz_vad_settings vad_settings = {.threshold = defaults.threshold,
+                                          .min_speech_ms = defaults.min_speech_ms,
+                                          .pre_roll_ms = defaults.pre_roll_ms,
+                                          .hang_over_ms = settings->pause_ms,
+                                          .memory_limit = runtime->session_memory_limit};
+    kz_vad *vad = NULL;
+    KZ_TRY(kz_vad_create(settings->vad->loaded, runtime->pool, &vad_settings, &stage->allocator,
+                         &vad));
+    const kazeia_status status =
+        kz_attentive_create(stage->whisper, vad, &stage->allocator, &stage->attentive);
+    if (status != KAZEIA_OK) {
+        kz_vad_destroy(vad);
+    }
+    return status;
 }
 
 kazeia_status kazeia_listen_create(kazeia_runtime *runtime, kazeia_program *program,
@@ -95,10 +136,13 @@ kazeia_status kazeia_listen_create(kazeia_runtime *runtime, kazeia_program *prog
     KZ_TRY(kz_alloc(&memory, 1, sizeof *stage, "listening stage", (void **)&stage));
     stage->stage.table = &kz_listen_stage_table;
     stage->allocator = memory;
-    const kazeia_status status =
+    kazeia_status status =
         kz_whisper_create(program->loaded, runtime->pool, &whisper, &memory, &stage->whisper);
+    if (status == KAZEIA_OK && chosen.vad) {
+        status = add_attention(runtime, &chosen, stage);
+    }
     if (status != KAZEIA_OK) {
-        kz_free(&memory, stage);
+        destroy_listen(&stage->stage);
         return status;
     }
     *out_stage = &stage->stage;

@@ -27,6 +27,7 @@ struct kazeia_stage {
 extern const kz_stage_table kz_listen_stage_table;
 extern const kz_stage_table kz_chat_stage_table;
 extern const kz_stage_table kz_speak_stage_table;
+extern const kz_stage_table kz_vad_stage_table;
 
 // BAD_ARGUMENT when the stage is NULL or of another kind than `table`.
 KAZEIA_MUST_CHECK kazeia_status kz_stage_require(const kazeia_stage *stage,

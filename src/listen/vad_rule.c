@@ -1,0 +1,92 @@
+// vad_rule.c: from probabilities of speech to spans of speech.
+//   in   a probability a window
+//   out  spans, in samples
+#include "listen/vad_rule.h"
+
+#define HYSTERESIS 0.15f
+
+void kz_vad_rule_reset(kz_vad_rule *rule) {
+    *rule = (kz_vad_rule){.threshold = rule->threshold,
+                          .window = rule->window,
+                          .min_speech = rule->min_speech,
+                          .pre_roll = rule->pre_roll,
+                          .hang_over = rule->hang_over};
+}
+
+static uint64_t padded_start(const kz_vad_rule *rule, uint64_t start) {
+    const uint64_t padded = start > rule->pre_roll ? start - rule->pre_roll : 0;
+    return padded > rule->previous_end ? padded : rule->previous_end;
+}
+
+// Up to where the present speech is known to reach, the roll behind it included. Windows that were
+// not judged yet cannot belong to it.
+static uint64_t sure_end(const kz_vad_rule *rule) {
+    if (!rule->is_silent) {
+        return rule->position;
+    }
+    const uint64_t padded = rule->silence + rule->pre_roll;
+    return padded < rule->position ? padded : rule->position;
+}
+
+static bool end_span(kz_vad_rule *rule, uint64_t end, kz_vad_span *out_span) {
+    const bool is_span = rule->is_sure;
+    if (is_span) {
+        const uint64_t padded = sure_end(rule);
+        *out_span = (kz_vad_span){padded_start(rule, rule->start), padded < end ? padded : end};
+        rule->previous_end = out_span->end;
+    }
+    rule->is_speech = false;
+    rule->is_sure = false;
+    rule->is_silent = false;
+    return is_span;
+}
+
+static void begin_or_go_on(kz_vad_rule *rule) {
+    if (!rule->is_speech) {
+        rule->is_speech = true;
+        rule->start = rule->position;
+    }
+    rule->is_silent = false;
+}
+
+static void note_silence(kz_vad_rule *rule) {
+    if (rule->is_speech && !rule->is_silent) {
+        rule->is_silent = true;
+        rule->silence = rule->position;
+    }
+}
+
+bool kz_vad_rule_step(kz_vad_rule *rule, float probability, kz_vad_span *out_span) {
+    // Between the two limits all stays as it is: a voice that fades does not flicker.
+    if (probability >= rule->threshold) {
+        begin_or_go_on(rule);
+    } else if (!(probability >= rule->threshold - HYSTERESIS)) { // also for NaN
+        note_silence(rule);
+    }
+    rule->position += rule->window;
+    if (!rule->is_speech) {
+        return false;
+    }
+    const uint64_t speech_end = rule->is_silent ? rule->silence : rule->position;
+    rule->is_sure = rule->is_sure || speech_end - rule->start >= rule->min_speech;
+    const uint64_t silent_for = rule->position - speech_end;
+    // What is too short to be believed waits no longer for more than it would have had to last.
+    const uint64_t patience =
+        rule->is_sure || rule->min_speech > rule->hang_over ? rule->hang_over : rule->min_speech;
+    return rule->is_silent && silent_for >= patience && end_span(rule, rule->position, out_span);
+}
+
+bool kz_vad_rule_finish(kz_vad_rule *rule, uint64_t end, kz_vad_span *out_span) {
+    return rule->is_speech && end_span(rule, end, out_span);
+}
+
+bool kz_vad_rule_sure(const kz_vad_rule *rule, kz_vad_span *out_span) {
+    if (rule->is_sure) {
+        *out_span = (kz_vad_span){padded_start(rule, rule->start), sure_end(rule)};
+    }
+    return rule->is_sure;
+}
+
+uint64_t kz_vad_rule_earliest(const kz_vad_rule *rule) {
+    return padded_start(rule, rule->is_speech ? rule->start : rule->position);
+}
