@@ -133,7 +133,10 @@ static kazeia_status add_licence(kz_checkpoint *checkpoint, kz_graph *graph) {
 kazeia_status kz_model_add_general(kz_checkpoint *checkpoint, kz_graph *graph) {
     static const char *const sources[] = {"general.source.url", "general.repo_url", "general.url",
                                           "general.source.huggingface.repository", NULL};
-    kz_graph_set_string(graph, "general.architecture", kz_checkpoint_architecture(checkpoint));
+    const char *architecture = kz_checkpoint_architecture(checkpoint);
+    // The checkpoint's word for "no file says it": a definition that knows better adds its own.
+    kz_graph_set_string(graph, "general.architecture",
+                        strcmp(architecture, "unknown") == 0 ? NULL : architecture);
     KZ_TRY(add_name(checkpoint, graph));
     KZ_TRY(add_licence(checkpoint, graph));
     kz_graph_set_string(graph, "general.source", first_string(checkpoint, sources));

@@ -21,7 +21,8 @@ typedef struct kz_model_options {
 // A definition; constant and without state.
 typedef struct kz_model {
     const char *name; // for sentences
-    // Looks at kind and architecture alone; of all definitions one says yes at most.
+    // Looks at kind and architecture, or at tensors' names where no file says what the model is; of
+    // all definitions one says yes at most.
     bool (*matches)(const kz_checkpoint *checkpoint);
     // Fills the graph: metadata, tokenizer, weights, states, methods (docs/abilities.md).
     kazeia_status (*build)(kz_checkpoint *checkpoint, const kz_model_options *options,
@@ -76,6 +77,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_config_require(const json_t *object, const ch
 extern const kz_model kz_model_gemma3;
 extern const kz_model kz_model_llama;
 extern const kz_model kz_model_qwen3;
+extern const kz_model kz_model_silero;
 extern const kz_model kz_model_whisper;
 
 #endif
