@@ -73,9 +73,12 @@ typedef void (*kz_cache_write_kernel)(const float *x, size_t heads, size_t head_
 
 // Attention over cache rows. For token t and head h, with g = heads / kv_heads:
 //   out[t][h] = sum_i softmax_i(scale * q[t][h] . keys[row_i][h / g]) * values[row_i][h / g]
-// over i in [max(0, position - window + 1), position], row_i = row_table[sequence][i]. The maximum
-// of the softmax runs along (Milakov and Gimelshein, "Online normalizer calculation for softmax",
-// 2018), so that memory does not grow with the context.
+// over i in [max(0, position - window + 1), position], row_i = row_table[sequence][i].
+//
+// The rows are cut into parts at fixed places, so that threads can share a long context. A part
+// gives its sums and total relative to exp(its own largest score); parts are joined in ascending
+// order (as Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018, join a row
+// at a time). Who does which part does not show in the result.
 typedef struct kz_attention {
     const float *q;               // [T] rows of [heads][head_dim]
     size_t q_stride;              // bytes from token to token
@@ -95,6 +98,44 @@ typedef struct kz_attention {
 #define KZ_KERNEL_SCRATCH_BYTES ((size_t)512 * 1024)
 typedef void (*kz_attention_kernel)(const kz_attention *attention, size_t kv_head, size_t token,
                                     size_t token_end, void *scratch);
+
+// Part p is of the rows i from p * kz_attention_part_rows on. Half as many of long heads: a bulk
+// kernel's floats of a part are to stay in the second cache.
+#define KZ_PART_ROWS 256
+static inline size_t kz_attention_part_rows(size_t head_dim) {
+    return head_dim > 128 ? KZ_PART_ROWS / 2 : KZ_PART_ROWS;
+}
+
+typedef struct kz_part_range {
+    size_t first, end;
+} kz_part_range;
+
+// The parts in which the token sees rows: one at least.
+static inline kz_part_range kz_attention_parts(const kz_attention *attention, size_t token) {
+    const size_t rows = kz_attention_part_rows(attention->head_dim);
+    const size_t end = (size_t)attention->positions[token] + 1;
+    const size_t window = attention->window;
+    const size_t first = window > 0 && end > window ? end - window : 0;
+    return (kz_part_range){first / rows, (end + rows - 1) / rows};
+}
+
+// Of the weights of one query head in a part, relative to exp(largest).
+typedef struct kz_part_softmax {
+    float largest, total;
+} kz_part_softmax;
+
+// Floats of one part of one token and kv head: sums [heads / kv_heads][head_dim], then
+// kz_part_softmax [heads / kv_heads].
+static inline size_t kz_attention_part_floats(const kz_attention *attention) {
+    return attention->heads / attention->kv_heads * (attention->head_dim + 2);
+}
+
+typedef void (*kz_attention_part_kernel)(const kz_attention *attention, size_t kv_head,
+                                         size_t token, size_t part, float *out_part);
+// `parts`: all that the token sees, one after another. Writes what the kz_attention_kernel of the
+// same level writes, to the bit.
+typedef void (*kz_attention_join_kernel)(const kz_attention *attention, size_t kv_head,
+                                         size_t token, size_t part_count, const float *parts);
 
 // Every token sees every token (an encoder): head `head`, query tokens [token, token_end). As many
 // key and value heads as query heads.
@@ -142,74 +183,78 @@ typedef void (*kz_column_moments_kernel)(const float *x, size_t stride, size_t r
 
 // X(slot, type). The names say activations and weights (matmul), or the type of table or cache.
 // matmul_bulk_* and attention_bulk_* serve calls of more than KZ_EXACT_TOKENS tokens.
-#define KZ_KERNEL_SLOT_LIST(X)                  \
-    X(matmul_f32_f32, kz_matmul_kernel)         \
-    X(matmul_f32_f16, kz_matmul_kernel)         \
-    X(matmul_f32_bf16, kz_matmul_kernel)        \
-    X(matmul_a8_q8_0, kz_matmul_kernel)         \
-    X(matmul_a8_q4_0, kz_matmul_kernel)         \
-    X(matmul_a8_q4_1, kz_matmul_kernel)         \
-    X(matmul_a8_q5_0, kz_matmul_kernel)         \
-    X(matmul_a8_q5_1, kz_matmul_kernel)         \
-    X(matmul_a8_iq4_nl, kz_matmul_kernel)       \
-    X(matmul_a8_q4_k, kz_matmul_kernel)         \
-    X(matmul_a8_q5_k, kz_matmul_kernel)         \
-    X(matmul_a8_q6_k, kz_matmul_kernel)         \
-    X(matmul_bulk_f32_f32, kz_matmul_kernel)    \
-    X(matmul_bulk_f32_f16, kz_matmul_kernel)    \
-    X(matmul_bulk_f32_bf16, kz_matmul_kernel)   \
-    X(matmul_bulk_a8_q8_0, kz_matmul_kernel)    \
-    X(matmul_bulk_a8_q4_0, kz_matmul_kernel)    \
-    X(matmul_bulk_a8_q4_1, kz_matmul_kernel)    \
-    X(matmul_bulk_a8_q5_0, kz_matmul_kernel)    \
-    X(matmul_bulk_a8_q5_1, kz_matmul_kernel)    \
-    X(matmul_bulk_a8_iq4_nl, kz_matmul_kernel)  \
-    X(matmul_bulk_a8_q4_k, kz_matmul_kernel)    \
-    X(matmul_bulk_a8_q5_k, kz_matmul_kernel)    \
-    X(matmul_bulk_a8_q6_k, kz_matmul_kernel)    \
-    X(quantise_a8, kz_quantise_kernel)          \
-    X(quantise_a16, kz_quantise_kernel)         \
-    X(embed_f32, kz_embed_kernel)               \
-    X(embed_f16, kz_embed_kernel)               \
-    X(embed_bf16, kz_embed_kernel)              \
-    X(embed_q8_0, kz_embed_kernel)              \
-    X(embed_q4_0, kz_embed_kernel)              \
-    X(embed_q4_1, kz_embed_kernel)              \
-    X(embed_q5_0, kz_embed_kernel)              \
-    X(embed_q5_1, kz_embed_kernel)              \
-    X(embed_iq4_nl, kz_embed_kernel)            \
-    X(embed_q4_k, kz_embed_kernel)              \
-    X(embed_q5_k, kz_embed_kernel)              \
-    X(embed_q6_k, kz_embed_kernel)              \
-    X(rms_norm, kz_rms_norm_kernel)             \
-    X(layer_norm, kz_layer_norm_kernel)         \
-    X(add, kz_add_kernel)                       \
-    X(gelu, kz_activate_kernel)                 \
-    X(gelu_tanh, kz_activate_kernel)            \
-    X(silu, kz_activate_kernel)                 \
-    X(gate_gelu_tanh, kz_gate_kernel)           \
-    X(gate_silu, kz_gate_kernel)                \
-    X(softmax, kz_softmax_kernel)               \
-    X(rope_split, kz_rope_kernel)               \
-    X(rope_pairs, kz_rope_kernel)               \
-    X(cache_write_f32, kz_cache_write_kernel)   \
-    X(cache_write_f16, kz_cache_write_kernel)   \
-    X(cache_write_i8, kz_cache_write_kernel)    \
-    X(attention_f32, kz_attention_kernel)       \
-    X(attention_f16, kz_attention_kernel)       \
-    X(attention_i8, kz_attention_kernel)        \
-    X(attention_bulk_f32, kz_attention_kernel)  \
-    X(attention_bulk_f16, kz_attention_kernel)  \
-    X(attention_bulk_i8, kz_attention_kernel)   \
-    X(attention_full, kz_attention_full_kernel) \
-    X(mul, kz_add_kernel)                       \
-    X(map, kz_map_kernel)                       \
-    X(snake, kz_snake_kernel)                   \
-    X(scale_shift, kz_scale_shift_kernel)       \
-    X(centre, kz_centre_kernel)                 \
-    X(magnitude, kz_magnitude_kernel)           \
-    X(depthwise, kz_depthwise_kernel)           \
-    X(lstm_cell, kz_lstm_cell_kernel)           \
+#define KZ_KERNEL_SLOT_LIST(X)                      \
+    X(matmul_f32_f32, kz_matmul_kernel)             \
+    X(matmul_f32_f16, kz_matmul_kernel)             \
+    X(matmul_f32_bf16, kz_matmul_kernel)            \
+    X(matmul_a8_q8_0, kz_matmul_kernel)             \
+    X(matmul_a8_q4_0, kz_matmul_kernel)             \
+    X(matmul_a8_q4_1, kz_matmul_kernel)             \
+    X(matmul_a8_q5_0, kz_matmul_kernel)             \
+    X(matmul_a8_q5_1, kz_matmul_kernel)             \
+    X(matmul_a8_iq4_nl, kz_matmul_kernel)           \
+    X(matmul_a8_q4_k, kz_matmul_kernel)             \
+    X(matmul_a8_q5_k, kz_matmul_kernel)             \
+    X(matmul_a8_q6_k, kz_matmul_kernel)             \
+    X(matmul_bulk_f32_f32, kz_matmul_kernel)        \
+    X(matmul_bulk_f32_f16, kz_matmul_kernel)        \
+    X(matmul_bulk_f32_bf16, kz_matmul_kernel)       \
+    X(matmul_bulk_a8_q8_0, kz_matmul_kernel)        \
+    X(matmul_bulk_a8_q4_0, kz_matmul_kernel)        \
+    X(matmul_bulk_a8_q4_1, kz_matmul_kernel)        \
+    X(matmul_bulk_a8_q5_0, kz_matmul_kernel)        \
+    X(matmul_bulk_a8_q5_1, kz_matmul_kernel)        \
+    X(matmul_bulk_a8_iq4_nl, kz_matmul_kernel)      \
+    X(matmul_bulk_a8_q4_k, kz_matmul_kernel)        \
+    X(matmul_bulk_a8_q5_k, kz_matmul_kernel)        \
+    X(matmul_bulk_a8_q6_k, kz_matmul_kernel)        \
+    X(quantise_a8, kz_quantise_kernel)              \
+    X(quantise_a16, kz_quantise_kernel)             \
+    X(embed_f32, kz_embed_kernel)                   \
+    X(embed_f16, kz_embed_kernel)                   \
+    X(embed_bf16, kz_embed_kernel)                  \
+    X(embed_q8_0, kz_embed_kernel)                  \
+    X(embed_q4_0, kz_embed_kernel)                  \
+    X(embed_q4_1, kz_embed_kernel)                  \
+    X(embed_q5_0, kz_embed_kernel)                  \
+    X(embed_q5_1, kz_embed_kernel)                  \
+    X(embed_iq4_nl, kz_embed_kernel)                \
+    X(embed_q4_k, kz_embed_kernel)                  \
+    X(embed_q5_k, kz_embed_kernel)                  \
+    X(embed_q6_k, kz_embed_kernel)                  \
+    X(rms_norm, kz_rms_norm_kernel)                 \
+    X(layer_norm, kz_layer_norm_kernel)             \
+    X(add, kz_add_kernel)                           \
+    X(gelu, kz_activate_kernel)                     \
+    X(gelu_tanh, kz_activate_kernel)                \
+    X(silu, kz_activate_kernel)                     \
+    X(gate_gelu_tanh, kz_gate_kernel)               \
+    X(gate_silu, kz_gate_kernel)                    \
+    X(softmax, kz_softmax_kernel)                   \
+    X(rope_split, kz_rope_kernel)                   \
+    X(rope_pairs, kz_rope_kernel)                   \
+    X(cache_write_f32, kz_cache_write_kernel)       \
+    X(cache_write_f16, kz_cache_write_kernel)       \
+    X(cache_write_i8, kz_cache_write_kernel)        \
+    X(attention_f32, kz_attention_kernel)           \
+    X(attention_f16, kz_attention_kernel)           \
+    X(attention_i8, kz_attention_kernel)            \
+    X(attention_part_f32, kz_attention_part_kernel) \
+    X(attention_part_f16, kz_attention_part_kernel) \
+    X(attention_part_i8, kz_attention_part_kernel)  \
+    X(attention_join, kz_attention_join_kernel)     \
+    X(attention_bulk_f32, kz_attention_kernel)      \
+    X(attention_bulk_f16, kz_attention_kernel)      \
+    X(attention_bulk_i8, kz_attention_kernel)       \
+    X(attention_full, kz_attention_full_kernel)     \
+    X(mul, kz_add_kernel)                           \
+    X(map, kz_map_kernel)                           \
+    X(snake, kz_snake_kernel)                       \
+    X(scale_shift, kz_scale_shift_kernel)           \
+    X(centre, kz_centre_kernel)                     \
+    X(magnitude, kz_magnitude_kernel)               \
+    X(depthwise, kz_depthwise_kernel)               \
+    X(lstm_cell, kz_lstm_cell_kernel)               \
     X(column_moments, kz_column_moments_kernel)
 
 // One function for each slot, none NULL. Written once, then only read: any thread may use it.

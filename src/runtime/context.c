@@ -28,6 +28,8 @@ struct kz_context {
     method_table *methods; // [method_count]
     kz_rotation rotations[KZ_ROTATION_LIMIT];
     size_t rotation_count;
+    float *parts; // [part_floats]
+    size_t part_floats;
 };
 
 // What kz_alloc_aligned asks for beyond the bytes themselves.
@@ -90,6 +92,28 @@ static size_t find_rotations(const kz_program_description *description, rotation
     return count;
 }
 
+// Of one token that sees all rows of a cache, for the widest attention of the program.
+static uint64_t part_floats(const kz_program_description *description) {
+    uint64_t most = 0;
+    for (size_t m = 0; m < description->method_count; m++) {
+        const kz_method *method = &description->methods[m];
+        for (uint32_t i = 0; i < method->instruction_count; i++) {
+            const kz_instruction *instruction = &method->instructions[i];
+            if (instruction->op != KZ_OP_ATTENTION) {
+                continue;
+            }
+            const uint32_t keys = method->values[instruction->operands[1]].index;
+            const kz_state *state = &description->states[keys];
+            const uint64_t rows = kz_attention_part_rows(state->head_dim);
+            // Bounded by the state's own size, which check_limit compares: no overflow.
+            const uint64_t floats =
+                (state->rows / rows + 1) * (uint64_t)instruction->ints[0] * (state->head_dim + 2);
+            most = floats > most ? floats : most;
+        }
+    }
+    return most;
+}
+
 static uint64_t work_bytes(const kz_program_description *description) {
     uint64_t total = 0;
     grow(&total, description->state_count, sizeof(uint8_t *));
@@ -102,6 +126,7 @@ static uint64_t work_bytes(const kz_program_description *description) {
     for (size_t i = 0; i < count; i++) {
         grow(&total, needs[i].tokens * needs[i].half, 2 * sizeof(float));
     }
+    grow(&total, part_floats(description), sizeof(float));
     return total;
 }
 
@@ -158,6 +183,8 @@ static void lay_out(kz_context *context, const kz_memory_plan *plan) {
                                               .cosine = table,
                                               .sine = table + count};
     }
+    context->part_floats = (size_t)part_floats(description);
+    context->parts = take(&cursor, context->part_floats * sizeof(float));
 }
 
 static kazeia_status check_limit(const kz_memory_plan *plan, uint64_t memory_limit,
@@ -365,7 +392,9 @@ static kazeia_status execute(kz_context *context, const kz_method *method,
                     .priority = context->priority,
                     .cancel = &context->is_cancelled,
                     .rotations = context->rotations,
-                    .rotation_count = context->rotation_count};
+                    .rotation_count = context->rotation_count,
+                    .parts = context->parts,
+                    .part_floats = context->part_floats};
     // The caller may have put other positions where the last call's were: its tables are stale.
     for (size_t i = 0; i < context->rotation_count; i++) {
         context->rotations[i].positions = NULL;

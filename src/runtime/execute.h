@@ -41,6 +41,8 @@ typedef struct kz_call {
     const atomic_bool *cancel; // seen between chunks
     kz_rotation *rotations;    // [rotation_count], the context's
     size_t rotation_count;
+    float *parts;       // [part_floats], the context's: parts of attention until they are joined
+    size_t part_floats; // enough for one token with as many rows as fit the cache
 } kz_call;
 
 // `operands` has one entry for each operand of the op, NULL for an absent one. Runs on the calling

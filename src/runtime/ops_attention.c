@@ -5,9 +5,12 @@
 
 #include "runtime/execute.h"
 
-// A few tokens must still spread over all threads: each token and kv head is a chunk.
-#define EXACT_TOKENS_PER_CHUNK 1
-#define BULK_TOKENS_PER_CHUNK 128 // query rows that share one packing of keys and values
+// Query rows that share one packing of keys and values: multiples of what kernels hold in
+// registers.
+#define BULK_TOKENS_MOST 96
+#define BULK_TOKENS_LEAST 12
+// Pairs of a query and a key element in a chunk: some milliseconds of one thread.
+#define BULK_PRODUCTS_PER_CHUNK ((size_t)96 << 20)
 #define FULL_TOKENS_PER_CHUNK 384
 #define ROPE_GRAIN_ELEMENTS 16384
 
@@ -128,7 +131,11 @@ void kz_op_cache_write(kz_call *call, const kz_instruction *instruction,
 typedef struct attention_job {
     kz_attention attention;
     kz_attention_kernel kernel;
+    kz_attention_part_kernel part_kernel;
+    kz_attention_join_kernel join_kernel;
     size_t tokens, tokens_per_chunk;
+    size_t most_parts; // of a token
+    float *parts;      // [token][kv head][most_parts] of kz_attention_part_floats
 } attention_job;
 
 // Chunks are numbered token block first, so that threads share the present keys in the cache.
@@ -143,6 +150,42 @@ static void attend(void *context, size_t chunk, size_t chunk_end, void *scratch)
     }
 }
 
+static float *parts_of(const attention_job *job, size_t token, size_t kv_head) {
+    const size_t place = (token * job->attention.kv_heads + kv_head) * job->most_parts;
+    return job->parts + place * kz_attention_part_floats(&job->attention);
+}
+
+// Chunks are [token][part][kv head]: the heads of a cache row, which lie side by side, are read one
+// after another.
+static void attend_parts(void *context, size_t chunk, size_t chunk_end, void *scratch) {
+    (void)scratch;
+    const attention_job *job = context;
+    const kz_attention *attention = &job->attention;
+    for (; chunk < chunk_end; chunk++) {
+        const size_t kv_head = chunk % attention->kv_heads;
+        const size_t part = chunk / attention->kv_heads % job->most_parts;
+        const size_t token = chunk / attention->kv_heads / job->most_parts;
+        const kz_part_range parts = kz_attention_parts(attention, token);
+        if (parts.first + part < parts.end) {
+            job->part_kernel(attention, kv_head, token, parts.first + part,
+                             parts_of(job, token, kv_head) +
+                                 part * kz_attention_part_floats(attention));
+        }
+    }
+}
+
+static void join_parts(void *context, size_t chunk, size_t chunk_end, void *scratch) {
+    (void)scratch;
+    const attention_job *job = context;
+    for (; chunk < chunk_end; chunk++) {
+        const size_t kv_head = chunk % job->attention.kv_heads;
+        const size_t token = chunk / job->attention.kv_heads;
+        const kz_part_range parts = kz_attention_parts(&job->attention, token);
+        job->join_kernel(&job->attention, kv_head, token, parts.end - parts.first,
+                         parts_of(job, token, kv_head));
+    }
+}
+
 static kz_attention_kernel attention_kernel(const kz_kernels *kernels, kz_type type, bool is_bulk) {
     switch (type) {
     case KZ_F32:
@@ -152,6 +195,59 @@ static kz_attention_kernel attention_kernel(const kz_kernels *kernels, kz_type t
     default:
         return is_bulk ? kernels->attention_bulk_i8 : kernels->attention_i8;
     }
+}
+
+static kz_attention_part_kernel part_kernel(const kz_kernels *kernels, kz_type type) {
+    switch (type) {
+    case KZ_F32:
+        return kernels->attention_part_f32;
+    case KZ_F16:
+        return kernels->attention_part_f16;
+    default:
+        return kernels->attention_part_i8;
+    }
+}
+
+static size_t find_most_parts(const attention_job *job) {
+    size_t most = 0;
+    for (size_t t = 0; t < job->tokens; t++) {
+        const kz_part_range parts = kz_attention_parts(&job->attention, t);
+        most = parts.end - parts.first > most ? parts.end - parts.first : most;
+    }
+    return most;
+}
+
+// Whether parts are chunks of their own, joined later; the result is the same either way. It lets
+// threads share a long context however few its kv heads are, and reads the cache in order.
+static bool shares_parts(const kz_call *call, const attention_job *job) {
+    const size_t floats = job->most_parts * kz_attention_part_floats(&job->attention);
+    return job->most_parts > 1 &&
+           job->tokens * job->attention.kv_heads * floats <= call->part_floats;
+}
+
+static void run_exact(kz_call *call, attention_job *job) {
+    const size_t chunks = job->tokens * job->attention.kv_heads;
+    job->most_parts = find_most_parts(job);
+    job->parts = call->parts;
+    if (!shares_parts(call, job)) {
+        kz_call_run(call, attend, job, chunks, 1);
+        return;
+    }
+    kz_call_run(call, attend_parts, job, chunks * job->most_parts, 1);
+    kz_call_run(call, join_parts, job, chunks, 1);
+}
+
+// A chunk takes some milliseconds, however deep the cache is: a stop is seen between chunks.
+static size_t bulk_tokens_per_chunk(const attention_job *job) {
+    const kz_attention *attention = &job->attention;
+    const size_t width = attention->heads / attention->kv_heads * attention->head_dim;
+    const size_t products =
+        find_most_parts(job) * kz_attention_part_rows(attention->head_dim) * width;
+    const size_t tokens =
+        BULK_PRODUCTS_PER_CHUNK / products / BULK_TOKENS_LEAST * BULK_TOKENS_LEAST;
+    return tokens > BULK_TOKENS_MOST    ? BULK_TOKENS_MOST
+           : tokens < BULK_TOKENS_LEAST ? BULK_TOKENS_LEAST
+                                        : tokens;
 }
 
 void kz_op_attention(kz_call *call, const kz_instruction *instruction,
@@ -178,9 +274,16 @@ void kz_op_attention(kz_call *call, const kz_instruction *instruction,
                       .out = operands[6]->bytes,
                       .out_stride = operands[6]->stride},
         .kernel = attention_kernel(call->kernels, keys->type, is_bulk),
+        .part_kernel = part_kernel(call->kernels, keys->type),
+        .join_kernel = call->kernels->attention_join,
         .tokens = q->rows,
-        .tokens_per_chunk = is_bulk ? BULK_TOKENS_PER_CHUNK : EXACT_TOKENS_PER_CHUNK,
+        .tokens_per_chunk = 1, // a few tokens must still spread over all threads
     };
+    if (!is_bulk) {
+        run_exact(call, &job);
+        return;
+    }
+    job.tokens_per_chunk = bulk_tokens_per_chunk(&job);
     const size_t blocks = (q->rows + job.tokens_per_chunk - 1) / job.tokens_per_chunk;
     kz_call_run(call, attend, &job, blocks * job.attention.kv_heads, 1);
 }

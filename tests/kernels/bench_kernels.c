@@ -298,12 +298,18 @@ static void bench_variant(const kz_kernel_variant *variant) {
         bench_matmuls(variant);
     } else if (variant->slot == KZ_SLOT_attention_full) {
         bench_full(variant, 1500, 8, 64, 128);
+    } else if (case_slot_starts(variant->slot, "attention_part") ||
+               variant->slot == KZ_SLOT_attention_join) {
+        return; // the time is that of the whole
     } else if (case_slot_starts(variant->slot, "attention_bulk")) {
         bench_attention(variant, 9, 3, 64, 512, 128);
         bench_attention(variant, 16, 8, 128, 1024, 128);
+        bench_attention(variant, 32, 8, 128, 4096, 64);
     } else if (case_slot_starts(variant->slot, "attention")) {
         bench_attention(variant, 9, 3, 64, 512, 1);
         bench_attention(variant, 16, 8, 128, 4096, 1);
+        bench_attention(variant, 32, 8, 128, 4096, 1);
+        bench_attention(variant, 4, 1, 256, 4096, 1);
     } else if (!case_slot_starts(variant->slot, "embed")) {
         bench_row(variant);
     }

@@ -10,6 +10,8 @@
 
 void check_matmul(const kz_kernel_variant *variant);
 void check_attention(const kz_kernel_variant *variant);
+// Parts of attention, joined.
+void check_attention_parts(const kz_kernel_variant *variant);
 void check_attention_full(const kz_kernel_variant *variant);
 // Norms, softmax, activations, gates, rotary positions, sums.
 void check_rows(const kz_kernel_variant *variant);

@@ -50,6 +50,9 @@ static check check_of(kz_kernel_slot slot) {
     if (slot == KZ_SLOT_attention_full) {
         return check_attention_full;
     }
+    if (case_slot_starts(slot, "attention_part") || slot == KZ_SLOT_attention_join) {
+        return check_attention_parts;
+    }
     if (case_slot_starts(slot, "attention")) {
         return check_attention;
     }
@@ -76,6 +79,11 @@ static void matmuls_match(void **state) {
 static void attention_matches(void **state) {
     (void)state;
     run_checks(check_attention);
+}
+
+static void attention_parts_match(void **state) {
+    (void)state;
+    run_checks(check_attention_parts);
 }
 
 static void full_attention_matches(void **state) {
@@ -155,6 +163,7 @@ int main(void) {
         cmocka_unit_test(rows_match),
         cmocka_unit_test(matmuls_match),
         cmocka_unit_test(attention_matches),
+        cmocka_unit_test(attention_parts_match),
         cmocka_unit_test(full_attention_matches),
     };
     const kazeia_status status = kz_kernels_choose_level(&level);

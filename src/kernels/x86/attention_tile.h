@@ -1,22 +1,25 @@
 // attention_tile.h: attention over the cache, a token at a time: the order-exact kernels.
 //
-// in: math_tile.h included before. out: the attention_* kernels and what attention_bulk_tile.h
-// shares: kv_load, soften. All query heads of a kv head go together, so that each key and value is
-// read once (and once more from L1). Rows are taken in chunks of CHUNK_ROWS that begin at multiples
-// of it, with a running maximum; nothing depends on the other tokens of the call, and the bulk
-// kernels repeat these very sums. Head sizes
-// that are no multiple of 16 are too rare for code of their own: they run the reference.
+// in: math_tile.h included before. out: the attention_* kernels, and what attention_bulk_tile.h
+// shares: kv_load, score_tile, soften, join. Rows are taken in parts (kernels.h), each with a
+// maximum of its own; nothing depends on the other tokens of the call, nor on which thread does a
+// part, and the bulk kernels repeat these very sums. Query heads of a kv head go together, so that
+// a key is read and converted once for four of them. Decoding a long context is bound by memory and
+// a head's rows lie apart: rows are asked for ahead, a part's values while its keys are scored. An
+// i8 head's scale is taken out of its sums. Head sizes that are no multiple of 16 are too rare for
+// code of their own: they run the reference.
 #include <math.h>
 #include <string.h>
 
 #include "kernels/variants.h"
 
-#define CHUNK_ROWS 64
+#define PART_ROWS_MOST 256
+#define HEADS_AT_ONCE 4
+#define ROWS_AHEAD 16
 
-typedef void (*attention_fallback)(const kz_attention *attention, size_t kv_head, size_t token,
-                                   size_t token_end, void *scratch);
+_Static_assert(PART_ROWS_MOST >= KZ_PART_ROWS, "a part fits the arrays");
 
-// 16 elements from `at` of one cached head, as floats.
+// 16 elements from `at` of one cached head, as floats; an i8 head's without their scale.
 SIMD_INLINE vfloat kv_load(kz_type type, const uint8_t *head, size_t at) {
     if (type == KZ_F32) {
         return v_load((const float *)(const void *)head + at);
@@ -24,73 +27,128 @@ SIMD_INLINE vfloat kv_load(kz_type type, const uint8_t *head, size_t at) {
     if (type == KZ_F16) {
         return v_load_f16((const uint16_t *)(const void *)head + at);
     }
-    float scale;
-    memcpy(&scale, head, sizeof scale);
-    return v_mul(v_load_i8((const int8_t *)head + sizeof scale + at), v_set(scale));
+    return v_load_i8((const int8_t *)head + sizeof(float) + at);
 }
 
-// Sums relative to exp(largest), as in ref/attention.c.
-typedef struct running_softmax {
-    float largest;
-    float total;
-} running_softmax;
-
-_Static_assert(KZ_HEAD_GROUP_LIMIT * sizeof(running_softmax) <= KZ_KERNEL_SCRATCH_BYTES,
-               "the scratch holds every query head of a kv head");
-
-// Scores (already scaled, [count], a multiple of 16) become weights; returns the factor that brings
-// older sums to the new maximum.
-static float soften(running_softmax *running, float *scores, size_t count) {
+// Scores (already scaled, [count], a multiple of 16) become weights, times `scales` where values
+// have some (NULL: none). Returns maximum and total of the weights themselves.
+SIMD_INLINE kz_part_softmax soften(float *scores, size_t count, const float *scales) {
     // v_max gives its second operand where the first is NaN: a NaN score is passed over here, and
     // its own weight carries it into the total.
-    vfloat most = v_set(running->largest);
+    vfloat most = v_set(-INFINITY);
     for (size_t i = 0; i < count; i += 16) {
         most = v_max(v_load(scores + i), most);
     }
     const float largest = v_max_of(most);
-    const float factor = largest == -INFINITY ? 1.0f : expf(running->largest - largest);
     // A maximum of -inf would make -inf - -inf; any number gives the weights 0 that are meant.
     const vfloat base = v_set(largest == -INFINITY ? 0.0f : largest);
     vfloat total = v_zero();
     for (size_t i = 0; i < count; i += 16) {
         const vfloat weights = v_exp(v_sub(v_load(scores + i), base));
-        v_store(scores + i, weights);
+        v_store(scores + i, scales ? v_mul(weights, v_load(scales + i)) : weights);
         total = v_add(total, weights);
     }
-    running->largest = largest;
-    running->total = running->total * factor + v_sum(total);
-    return factor;
+    return (kz_part_softmax){largest, v_sum(total)};
 }
 
-typedef struct attention_chunk {
-    const uint8_t *keys[CHUNK_ROWS]; // this kv head in each row; beyond `count` the last row again
-    const uint8_t *values[CHUNK_ROWS];
-    size_t hidden; // leading rows that the token does not see
-    size_t count;
-} attention_chunk;
+// What brings the sums so far and a part's to their common maximum.
+typedef struct join_factors {
+    float before, part;
+} join_factors;
 
-static void find_rows(const kz_attention *attention, size_t kv_head, const int32_t *rows,
-                      size_t hidden, size_t count, attention_chunk *out_chunk) {
-    out_chunk->hidden = hidden;
-    out_chunk->count = count;
-    // A score tile reads whole groups of rows. The last row again is safe to read and cheaper than
-    // a test; its scores become -inf.
-    for (size_t i = 0; i < CHUNK_ROWS; i++) {
-        const size_t row = (size_t)rows[i < count ? i : count - 1];
-        const size_t at = row * attention->row_bytes + kv_head * attention->head_bytes;
-        out_chunk->keys[i] = attention->keys + at;
-        out_chunk->values[i] = attention->values + at;
+// Adds a part to the running maximum and total.
+SIMD_INLINE join_factors join_softmax(kz_part_softmax *running, kz_part_softmax part) {
+    const float largest = part.largest > running->largest ? part.largest : running->largest;
+    join_factors factors = {1.0f, 1.0f}; // one of them remains: exp(0)
+    if (running->largest < largest) {
+        factors.before = expf(running->largest - largest);
+    }
+    if (part.largest < largest) {
+        factors.part = expf(part.largest - largest);
+    }
+    running->total = fmaf(part.total, factors.part, running->total * factors.before);
+    running->largest = largest;
+    return factors;
+}
+
+SIMD_INLINE void join_sums(float *sums, const float *part, size_t count, join_factors factors) {
+    for (size_t i = 0; i < count; i += 16) {
+        const vfloat before = v_mul(v_load(sums + i), v_set(factors.before));
+        v_store(sums + i, v_fma(v_load(part + i), v_set(factors.part), before));
     }
 }
 
-// Scores of `queries` (1, 2 or 4) query heads with 16 / queries rows: 16 sums of products side by
-// side, then one reduction. A score is the same whatever tile it is made in. `q` is the first
-// query, the next `q_step` floats further; scores of a query are `score_step` floats from the last
-// one's.
+// A quotient, as in ref/attention.c: a product with the reciprocal rounds otherwise.
+static void divide(float *sums, size_t count, float total) {
+    for (size_t i = 0; i < count; i += 16) {
+        v_store(sums + i, v_div(v_load(sums + i), v_set(total)));
+    }
+}
+
+// The rows of a part, for one kv head.
+typedef struct attention_part {
+    const uint8_t *keys, *values; // row i's are `at[i]` bytes further
+    size_t at[PART_ROWS_MOST + ROWS_AHEAD];
+    float key_scales[PART_ROWS_MOST], value_scales[PART_ROWS_MOST]; // i8
+    size_t head_bytes;
+    size_t hidden; // leading rows that the token does not see
+    size_t count;
+} attention_part;
+
+// Of `count` rows, filled up to 16 with the last one's.
+SIMD_INLINE void load_scales(const uint8_t *heads, const size_t *at, size_t count, float *out) {
+    for (size_t i = 0; i < (count + 15) / 16 * 16; i++) {
+        memcpy(out + i, heads + at[i], sizeof *out);
+    }
+}
+
+// The first cache index that a token at `end` - 1 sees.
+static size_t first_seen(size_t end, size_t window) {
+    return window > 0 && end > window ? end - window : 0;
+}
+
+// Parts begin at multiples of their size whatever the window: a row is always in the same place of
+// the same part, so decoding and prefill add in the same order.
+SIMD_INLINE void open_part(kz_type type, const kz_attention *a, size_t kv_head, size_t token,
+                           size_t part, attention_part *out_part) {
+    const int32_t *rows = a->row_table + (size_t)a->sequences[token] * a->row_table_columns;
+    const size_t end = (size_t)a->positions[token] + 1;
+    const size_t first = part * kz_attention_part_rows(a->head_dim);
+    const size_t left = end - first;
+    const size_t count =
+        left < kz_attention_part_rows(a->head_dim) ? left : kz_attention_part_rows(a->head_dim);
+    const size_t seen = first_seen(end, a->window);
+    out_part->keys = a->keys + kv_head * a->head_bytes;
+    out_part->values = a->values + kv_head * a->head_bytes;
+    out_part->head_bytes = a->head_bytes;
+    out_part->hidden = seen > first ? seen - first : 0;
+    out_part->count = count;
+    // Tiles read whole groups of rows. The last row again is safe to read and cheaper than a test;
+    // its scores become -inf.
+    for (size_t i = 0; i < (count + 15) / 16 * 16 + ROWS_AHEAD; i++) {
+        out_part->at[i] = (size_t)rows[first + (i < count ? i : count - 1)] * a->row_bytes;
+    }
+    if (type == KZ_I8) {
+        load_scales(out_part->keys, out_part->at, count, out_part->key_scales);
+    }
+}
+
+// `hint` is a constant. Values go to the second cache: they would push keys out of the first.
+#define PREFETCH_HEAD(head, bytes, hint)                         \
+    for (size_t b = 0; b < (bytes); b += 64) {                   \
+        _mm_prefetch((const char *)(head) + b, _MM_HINT_##hint); \
+    }
+
+// Rows that a score tile of `queries` takes: three queries leave four of its sixteen sums unused.
+#define TILE_ROWS(queries) ((queries) == 3 ? 4 : 16 / (queries))
+
+// Scores of `queries` (1 to 4) query heads with TILE_ROWS rows: 16 sums of products side by side,
+// then one reduction. A score is the same whatever tile it is made in. `q` is the first query, the
+// next `q_step` floats further; scores of a query are `score_step` floats from the last one's.
 SIMD_INLINE void score_tile(kz_type type, int queries, const float *q, size_t q_step,
                             size_t head_dim, float scale, const uint8_t *const keys[],
                             size_t score_step, float *scores) {
-    const int rows = 16 / queries;
+    const int rows = TILE_ROWS(queries);
     vfloat sums[16];
     float lanes[16]; // [queries][rows]
     SIMD_UNROLL
@@ -98,7 +156,7 @@ SIMD_INLINE void score_tile(kz_type type, int queries, const float *q, size_t q_
         sums[i] = v_zero();
     }
     for (size_t d = 0; d < head_dim; d += 16) {
-        vfloat query[4];
+        vfloat query[HEADS_AT_ONCE];
         SIMD_UNROLL
         for (int h = 0; h < queries; h++) {
             query[h] = v_load(q + (size_t)h * q_step + d);
@@ -119,46 +177,60 @@ SIMD_INLINE void score_tile(kz_type type, int queries, const float *q, size_t q_
     }
 }
 
-// All scores of `heads` heads with a chunk, -inf beyond its rows.
-SIMD_INLINE void score_chunk(kz_type type, int heads, const float *q, size_t head_dim, float scale,
-                             const attention_chunk *chunk, float *scores) {
-    const size_t rows = (size_t)(16 / heads);
-    for (size_t i = 0; i < chunk->count; i += rows) {
-        score_tile(type, heads, q, head_dim, head_dim, scale, chunk->keys + i, CHUNK_ROWS,
-                   scores + i);
+SIMD_INLINE void scale_scores(float *scores, size_t count, const float *key_scales) {
+    for (size_t i = 0; i < count; i += 16) {
+        v_store(scores + i, v_mul(v_load(scores + i), v_load(key_scales + i)));
+    }
+}
+
+// All scores of `heads` heads with a part, [heads][PART_ROWS_MOST], -inf where a row is not seen.
+SIMD_INLINE void score_part(kz_type type, int heads, const float *q, size_t head_dim, float scale,
+                            const attention_part *part, float *scores) {
+    const size_t rows = (size_t)TILE_ROWS(heads);
+    const size_t columns = (part->count + 15) / 16 * 16;
+    for (size_t i = 0; i < columns; i += rows) {
+        const uint8_t *keys[16];
+        SIMD_UNROLL
+        for (size_t r = 0; r < rows; r++) {
+            keys[r] = part->keys + part->at[i + r];
+            PREFETCH_HEAD(part->keys + part->at[i + r + ROWS_AHEAD], part->head_bytes, T0);
+            PREFETCH_HEAD(part->values + part->at[i + r], part->head_bytes, T1);
+        }
+        score_tile(type, heads, q, head_dim, head_dim, scale, keys, PART_ROWS_MOST, scores + i);
     }
     for (int h = 0; h < heads; h++) {
-        for (size_t i = 0; i < chunk->hidden; i++) {
-            scores[h * CHUNK_ROWS + (int)i] = -INFINITY;
+        float *own = scores + h * PART_ROWS_MOST;
+        if (type == KZ_I8) {
+            scale_scores(own, columns, part->key_scales);
         }
-        for (size_t i = chunk->count; i < CHUNK_ROWS; i++) {
-            scores[h * CHUNK_ROWS + (int)i] = -INFINITY;
+        for (size_t i = 0; i < part->hidden; i++) {
+            own[i] = -INFINITY;
+        }
+        for (size_t i = part->count; i < columns; i++) {
+            own[i] = -INFINITY;
         }
     }
 }
 
-// sums[h] = sums[h] * factors[h] + weights[h] . values, for `heads` heads and `vectors` x 16
-// elements from `at`.
+// sums[h] = weights[h] . values, for `heads` heads and `vectors` x 16 elements from `at`.
 SIMD_INLINE void value_tile(kz_type type, int heads, int vectors, const float *weights,
-                            const float *factors, const attention_chunk *chunk, size_t head_dim,
-                            size_t at, float *sums) {
+                            const attention_part *part, size_t head_dim, size_t at, float *sums) {
     vfloat held[SIMD_HEADS][SIMD_VECTORS];
     SIMD_UNROLL
     for (int h = 0; h < heads; h++) {
         SIMD_UNROLL
         for (int v = 0; v < vectors; v++) {
-            const vfloat old = v_load(sums + (size_t)h * head_dim + at + 16 * (size_t)v);
-            held[h][v] = v_mul(old, v_set(factors[h]));
+            held[h][v] = v_zero();
         }
     }
     // Hidden rows are left out, not multiplied by 0: 0 x infinity would show.
-    for (size_t i = chunk->hidden; i < chunk->count; i++) {
+    for (size_t i = part->hidden; i < part->count; i++) {
         SIMD_UNROLL
         for (int v = 0; v < vectors; v++) {
-            const vfloat value = kv_load(type, chunk->values[i], at + 16 * (size_t)v);
+            const vfloat value = kv_load(type, part->values + part->at[i], at + 16 * (size_t)v);
             SIMD_UNROLL
             for (int h = 0; h < heads; h++) {
-                held[h][v] = v_fma(v_set(weights[h * CHUNK_ROWS + (int)i]), value, held[h][v]);
+                held[h][v] = v_fma(v_set(weights[h * PART_ROWS_MOST + (int)i]), value, held[h][v]);
             }
         }
     }
@@ -171,110 +243,142 @@ SIMD_INLINE void value_tile(kz_type type, int heads, int vectors, const float *w
     }
 }
 
-SIMD_INLINE void add_values(kz_type type, int heads, const float *weights, const float *factors,
-                            const attention_chunk *chunk, size_t head_dim, float *sums) {
+SIMD_INLINE void add_values(kz_type type, int heads, const float *weights,
+                            const attention_part *part, size_t head_dim, float *sums) {
     size_t at = 0;
     for (; at + 16 * SIMD_VECTORS <= head_dim; at += 16 * SIMD_VECTORS) {
-        value_tile(type, heads, SIMD_VECTORS, weights, factors, chunk, head_dim, at, sums);
+        value_tile(type, heads, SIMD_VECTORS, weights, part, head_dim, at, sums);
     }
     for (; at < head_dim; at += 16) {
-        value_tile(type, heads, 1, weights, factors, chunk, head_dim, at, sums);
+        value_tile(type, heads, 1, weights, part, head_dim, at, sums);
     }
 }
 
-// `heads` query heads over one chunk.
-SIMD_INLINE void attend_chunk(kz_type type, int heads, const float *q, size_t head_dim, float scale,
-                              const attention_chunk *chunk, running_softmax *running, float *sums) {
-    float scores[4 * CHUNK_ROWS]; // [heads][CHUNK_ROWS]
-    float factors[4];             // [heads]
-    score_chunk(type, heads, q, head_dim, scale, chunk, scores);
-    for (int h = 0; h < heads; h++) {
-        factors[h] = soften(&running[h], scores + h * CHUNK_ROWS, CHUNK_ROWS);
+// `heads` query heads over a part: their sums [heads][head_dim] and softmax [heads].
+SIMD_INLINE void attend_heads(kz_type type, int heads, const float *q, size_t head_dim, float scale,
+                              attention_part *part, float *out_sums, kz_part_softmax *out_softmax) {
+    float scores[HEADS_AT_ONCE * PART_ROWS_MOST];
+    const size_t columns = (part->count + 15) / 16 * 16;
+    score_part(type, heads, q, head_dim, scale, part, scores);
+    if (type == KZ_I8) {
+        // Only now: the values have been asked for while the keys were scored.
+        load_scales(part->values, part->at, part->count, part->value_scales);
     }
+    for (int h = 0; h < heads; h++) {
+        out_softmax[h] =
+            soften(scores + h * PART_ROWS_MOST, columns, type == KZ_I8 ? part->value_scales : NULL);
+    }
+    SIMD_UNROLL
     for (int h = 0; h < heads; h += SIMD_HEADS) {
         const int together = heads - h < SIMD_HEADS ? heads - h : SIMD_HEADS;
-        add_values(type, together, scores + h * CHUNK_ROWS, factors + h, chunk, head_dim,
-                   sums + (size_t)h * head_dim);
+        add_values(type, together, scores + h * PART_ROWS_MOST, part, head_dim,
+                   out_sums + (size_t)h * head_dim);
     }
 }
 
-// The first cache index that a token at `end` - 1 sees.
-static size_t first_seen(size_t end, size_t window) {
-    return window > 0 && end > window ? end - window : 0;
-}
-
-// A quotient, as in ref/attention.c: a product with the reciprocal rounds otherwise.
-static void divide(float *sums, size_t count, float total) {
-    for (size_t i = 0; i < count; i += 16) {
-        v_store(sums + i, v_div(v_load(sums + i), v_set(total)));
-    }
-}
-
-// `running` [group] is given so that any number of query heads shares one pass over the rows.
-SIMD_INLINE void attend_token(kz_type type, const kz_attention *a, size_t kv_head, size_t token,
-                              running_softmax *running) {
+// A part of all query heads of the kv head, as kernels.h lays it out.
+SIMD_INLINE void attend_part(kz_type type, const kz_attention *a, size_t kv_head, size_t token,
+                             size_t part, float *out_part) {
     const size_t group = a->heads / a->kv_heads;
-    const size_t head_dim = a->head_dim;
-    const size_t first = kv_head * group * head_dim;
-    const float *q = (const float *)((const char *)a->q + token * a->q_stride) + first;
-    float *sums = (float *)((char *)a->out + token * a->out_stride) + first;
-    const int32_t *rows = a->row_table + (size_t)a->sequences[token] * a->row_table_columns;
-    const size_t end = (size_t)a->positions[token] + 1;
-    memset(sums, 0, group * head_dim * sizeof *sums);
-    for (size_t h = 0; h < group; h++) {
-        running[h] = (running_softmax){-INFINITY, 0.0f};
-    }
-    // Chunks begin at multiples of CHUNK_ROWS whatever the window: a row is always in the same
-    // place of the same chunk, so decoding and prefill add in the same order.
-    const size_t first_row = first_seen(end, a->window);
-    for (size_t i = first_row / CHUNK_ROWS * CHUNK_ROWS; i < end; i += CHUNK_ROWS) {
-        attention_chunk chunk;
-        find_rows(a, kv_head, rows + i, first_row > i ? first_row - i : 0,
-                  end - i < CHUNK_ROWS ? end - i : CHUNK_ROWS, &chunk);
-        size_t h = 0;
-        for (; h + 4 <= group; h += 4) {
-            attend_chunk(type, 4, q + h * head_dim, head_dim, a->scale, &chunk, running + h,
-                         sums + h * head_dim);
+    const size_t d = a->head_dim;
+    const float *q = (const float *)((const char *)a->q + token * a->q_stride);
+    kz_part_softmax *softmax = (kz_part_softmax *)(void *)(out_part + group * d);
+    attention_part rows;
+    open_part(type, a, kv_head, token, part, &rows);
+    for (size_t h = 0; h < group; h += HEADS_AT_ONCE) {
+        const float *queries = q + (kv_head * group + h) * d;
+        float *sums = out_part + h * d;
+        const size_t left = group - h;
+        if (left >= 4) {
+            attend_heads(type, 4, queries, d, a->scale, &rows, sums, softmax + h);
+        } else if (left == 3) {
+            attend_heads(type, 3, queries, d, a->scale, &rows, sums, softmax + h);
+        } else if (left == 2) {
+            attend_heads(type, 2, queries, d, a->scale, &rows, sums, softmax + h);
+        } else {
+            attend_heads(type, 1, queries, d, a->scale, &rows, sums, softmax + h);
         }
-        for (; h + 2 <= group; h += 2) {
-            attend_chunk(type, 2, q + h * head_dim, head_dim, a->scale, &chunk, running + h,
-                         sums + h * head_dim);
-        }
-        for (; h < group; h++) {
-            attend_chunk(type, 1, q + h * head_dim, head_dim, a->scale, &chunk, running + h,
-                         sums + h * head_dim);
-        }
-    }
-    for (size_t h = 0; h < group; h++) {
-        divide(sums + h * head_dim, head_dim, running[h].total);
     }
 }
 
-SIMD_INLINE void attend(kz_type type, attention_fallback fallback, const kz_attention *a,
-                        size_t kv_head, size_t token, size_t token_end, void *scratch) {
-    if (a->head_dim % 16 != 0) {
-        fallback(a, kv_head, token, token_end, scratch);
+// What runs here and not in the reference, which all kernels of a shape must agree on.
+static bool is_fit(const kz_attention *a) {
+    const size_t part_bytes = kz_attention_part_floats(a) * sizeof(float);
+    return a->head_dim % 16 == 0 && 2 * part_bytes <= KZ_KERNEL_SCRATCH_BYTES;
+}
+
+// Part after part, joined as the join kernel does.
+static void attend_tokens(kz_attention_part_kernel attend, const kz_attention *a, size_t kv_head,
+                          size_t token, size_t token_end, void *scratch) {
+    const size_t group = a->heads / a->kv_heads;
+    const size_t d = a->head_dim;
+    float *part = scratch;
+    kz_part_softmax *softmax = (kz_part_softmax *)(void *)(part + group * d);
+    kz_part_softmax *running = softmax + group;
+    for (size_t t = token; t < token_end; t++) {
+        float *out = (float *)((char *)a->out + t * a->out_stride) + kv_head * group * d;
+        const kz_part_range parts = kz_attention_parts(a, t);
+        memset(out, 0, group * d * sizeof *out);
+        for (size_t h = 0; h < group; h++) {
+            running[h] = (kz_part_softmax){-INFINITY, 0.0f};
+        }
+        for (size_t p = parts.first; p < parts.end; p++) {
+            attend(a, kv_head, t, p, part);
+            for (size_t h = 0; h < group; h++) {
+                join_sums(out + h * d, part + h * d, d, join_softmax(&running[h], softmax[h]));
+            }
+        }
+        for (size_t h = 0; h < group; h++) {
+            divide(out + h * d, d, running[h].total);
+        }
+    }
+}
+
+void KZ_NAME(kz_attention_join)(const kz_attention *attention, size_t kv_head, size_t token,
+                                size_t part_count, const float *parts) {
+    const kz_attention *a = attention;
+    const size_t group = a->heads / a->kv_heads;
+    const size_t d = a->head_dim;
+    float *out = (float *)((char *)a->out + token * a->out_stride) + kv_head * group * d;
+    if (!is_fit(a)) {
+        kz_attention_join__ref(a, kv_head, token, part_count, parts);
         return;
     }
-    for (size_t t = token; t < token_end; t++) {
-        attend_token(type, a, kv_head, t, scratch);
+    memset(out, 0, group * d * sizeof *out);
+    for (size_t h = 0; h < group; h++) {
+        kz_part_softmax running = {-INFINITY, 0.0f};
+        for (size_t p = 0; p < part_count; p++) {
+            const float *part = parts + p * kz_attention_part_floats(a);
+            kz_part_softmax softmax;
+            memcpy(&softmax, part + group * d + 2 * h, sizeof softmax);
+            join_sums(out + h * d, part + h * d, d, join_softmax(&running, softmax));
+        }
+        divide(out + h * d, d, running.total);
     }
 }
 
-void KZ_NAME(kz_attention_f32)(const kz_attention *attention, size_t kv_head, size_t token,
-                               size_t token_end, void *scratch) {
-    attend(KZ_F32, kz_attention_f32__ref, attention, kv_head, token, token_end, scratch);
-}
+#define ATTENTION_KERNELS(name, type)                                                              \
+    void KZ_NAME(kz_attention_part_##name)(const kz_attention *attention, size_t kv_head,          \
+                                           size_t token, size_t part, float *out_part) {           \
+        if (is_fit(attention)) {                                                                   \
+            attend_part(type, attention, kv_head, token, part, out_part);                          \
+        } else {                                                                                   \
+            kz_attention_part_##name##__ref(attention, kv_head, token, part, out_part);            \
+        }                                                                                          \
+    }                                                                                              \
+    void KZ_NAME(kz_attention_##name)(const kz_attention *attention, size_t kv_head, size_t token, \
+                                      size_t token_end, void *scratch) {                           \
+        if (is_fit(attention)) {                                                                   \
+            attend_tokens(KZ_NAME(kz_attention_part_##name), attention, kv_head, token, token_end, \
+                          scratch);                                                                \
+        } else {                                                                                   \
+            kz_attention_##name##__ref(attention, kv_head, token, token_end, scratch);             \
+        }                                                                                          \
+    }
 
-void KZ_NAME(kz_attention_f16)(const kz_attention *attention, size_t kv_head, size_t token,
-                               size_t token_end, void *scratch) {
-    attend(KZ_F16, kz_attention_f16__ref, attention, kv_head, token, token_end, scratch);
-}
-
-void KZ_NAME(kz_attention_i8)(const kz_attention *attention, size_t kv_head, size_t token,
-                              size_t token_end, void *scratch) {
-    attend(KZ_I8, kz_attention_i8__ref, attention, kv_head, token, token_end, scratch);
-}
+ATTENTION_KERNELS(f32, KZ_F32)
+ATTENTION_KERNELS(f16, KZ_F16)
+ATTENTION_KERNELS(i8, KZ_I8)
 
 // A row of nothing but -inf becomes zeros.
 void KZ_NAME(kz_softmax)(float *x, size_t count, float scale) {
