@@ -107,6 +107,23 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_read(const char *path,
 // Frees what kazeia_audio_read gave.
 KAZEIA_API void kazeia_audio_release(float *samples);
 
+// The same a piece at a time: a file of any length in memory that does not grow with it. One thread
+// at a time.
+typedef struct kazeia_audio_reader kazeia_audio_reader;
+// Fails as kazeia_audio_read does. *out_claimed is how many samples the file says it holds, for a
+// bar: 0 when it does not say, and not to be trusted; NULL: not wanted.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
+kazeia_audio_reader_open(const char *path, uint32_t sample_rate_hz,
+                         kazeia_audio_reader **out_reader, uint64_t *out_claimed);
+// Up to `capacity` samples, at least 1; *out_count 0 is the end. BAD_FILE where the file is
+// damaged: the samples before are good.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_reader_next(kazeia_audio_reader *reader,
+                                                                    float *out_samples,
+                                                                    size_t capacity,
+                                                                    size_t *out_count);
+// NULL is fine.
+KAZEIA_API void kazeia_audio_reader_close(kazeia_audio_reader *reader);
+
 // A 16-bit mono WAV file, written atomically: it appears at close, and until then what had the name
 // stays.
 typedef struct kazeia_audio_writer kazeia_audio_writer;

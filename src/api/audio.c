@@ -25,6 +25,39 @@ void kazeia_audio_release(float *samples) {
     kz_free(&memory, samples);
 }
 
+// A kazeia_audio_reader is a kz_audio_reader under its public name.
+static kz_audio_reader *reader_of(kazeia_audio_reader *reader) {
+    return (kz_audio_reader *)reader;
+}
+
+kazeia_status kazeia_audio_reader_open(const char *path, uint32_t sample_rate_hz,
+                                       kazeia_audio_reader **out_reader, uint64_t *out_claimed) {
+    KZ_TRY(kz_require(path, "audio reader: path"));
+    KZ_TRY(kz_require(out_reader, "audio reader: out_reader"));
+    kz_audio_reader *reader = NULL;
+    KZ_TRY(kz_audio_reader_open(path, sample_rate_hz, 0, NULL, &reader));
+    if (out_claimed) {
+        *out_claimed = kz_audio_reader_claim(reader);
+    }
+    *out_reader = (kazeia_audio_reader *)reader;
+    return KAZEIA_OK;
+}
+
+kazeia_status kazeia_audio_reader_next(kazeia_audio_reader *reader, float *out_samples,
+                                       size_t capacity, size_t *out_count) {
+    KZ_TRY(kz_require(reader, "audio reader"));
+    KZ_TRY(kz_require(out_samples, "audio reader: out_samples"));
+    KZ_TRY(kz_require(out_count, "audio reader: out_count"));
+    if (capacity == 0) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "audio reader: room for 0 samples, 1 is needed");
+    }
+    return kz_audio_reader_next(reader_of(reader), out_samples, capacity, out_count);
+}
+
+void kazeia_audio_reader_close(kazeia_audio_reader *reader) {
+    kz_audio_reader_close(reader_of(reader));
+}
+
 // A kazeia_audio_writer is a kz_wav_writer under its public name.
 static kz_wav_writer *writer_of(kazeia_audio_writer *writer) {
     return (kz_wav_writer *)writer;

@@ -79,6 +79,34 @@ static void stereo_44100_matches_the_golden(void **state) {
 }
 
 // A 1 kHz tone, at every rate that microphones have, stays the same tone in the same place.
+// Of a file with another rate, and of one with the wanted rate.
+static void pieces_are_the_whole(void **state) {
+    (void)state;
+    static const char *const paths[] = {LAMP, LAMP_16K};
+    static const size_t pieces[] = {1, 77, 1000};
+    for (size_t i = 0; i < 6; i++) {
+        kz_samples whole = {0};
+        kz_audio_reader *reader = NULL;
+        float piece[1000];
+        size_t at = 0, count = 1;
+        const size_t capacity = pieces[i / 2];
+        assert_int_equal(kz_audio_read_file(paths[i % 2], 16000, NULL, &whole, NULL), KAZEIA_OK);
+        assert_int_equal(kz_audio_reader_open(paths[i % 2], 16000, 0, NULL, &reader), KAZEIA_OK);
+        // A claim is a hint: the resampler may round its last sample up.
+        assert_in_range(whole.count, kz_audio_reader_claim(reader),
+                        kz_audio_reader_claim(reader) + 1);
+        while (count > 0) {
+            assert_int_equal(kz_audio_reader_next(reader, piece, capacity, &count), KAZEIA_OK);
+            assert_true(at + count <= whole.count);
+            assert_memory_equal(piece, whole.samples + at, count * sizeof *piece);
+            at += count;
+        }
+        assert_int_equal(at, whole.count);
+        kz_audio_reader_close(reader);
+        kz_samples_clear(&whole, NULL);
+    }
+}
+
 static void resampling_keeps_a_tone(void **state) {
     (void)state;
     const uint32_t rates[] = {8000, 11025, 22050, 24000, 32000, 48000, 96000};
@@ -269,6 +297,7 @@ static void every_failed_allocation_is_reported(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stereo_44100_matches_the_golden),
+        cmocka_unit_test(pieces_are_the_whole),
         cmocka_unit_test(resampling_keeps_a_tone),
         cmocka_unit_test(channels_are_averaged),
         cmocka_unit_test(damaged_values_become_silence),
