@@ -216,10 +216,8 @@ bool kz_session_is_cancelled(const kz_session *session) {
 
 // --- Calls --------------------------------------------------------------------------------------
 
-// One token of a call: each input's column at `place`.
-static void put_token(kz_session *session, uint32_t place, uint32_t sequence, int32_t id,
-                      uint32_t position) {
-    session->columns[KZ_SESSION_TOKENS][place] = id;
+// One token of a call, all but what it is: each input's column at `place`.
+static void put_place(kz_session *session, uint32_t place, uint32_t sequence, uint32_t position) {
     session->columns[KZ_SESSION_POSITIONS][place] = (int32_t)position;
     session->columns[KZ_SESSION_SEQUENCES][place] = (int32_t)sequence;
     const uint32_t given = session->shape.given_count;
@@ -254,21 +252,44 @@ uint32_t kz_session_chunk(const kz_session *session, size_t count) {
     return count < shape->prefill.token_limit ? (uint32_t)count : shape->prefill.token_limit;
 }
 
-static kazeia_status extend_chunk(kz_session *session, uint32_t sequence, const int32_t *ids,
+// What tokens are: ids, or rows of numbers. One of the two is NULL.
+typedef struct token_source {
+    const int32_t *ids;
+    const float *rows;
+} token_source;
+
+static kazeia_status check_source(const kz_session *session, bool has_rows) {
+    const uint32_t width = session->shape.row_width;
+    if (has_rows != (width > 0)) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "session: the program takes %s, %s are given",
+                       width > 0 ? "rows" : "token ids", has_rows ? "rows" : "token ids");
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status extend_chunk(kz_session *session, uint32_t sequence, token_source source,
                                   uint32_t count) {
     const uint32_t length = kz_cache_rows_length(session->rows, sequence);
     // Taken before the run, which writes them. On failure the caller trims them off again.
     KZ_TRY(kz_cache_rows_extend(session->rows, sequence, count));
     for (uint32_t i = 0; i < count; i++) {
-        put_token(session, i, sequence, ids[i], length + i);
+        put_place(session, i, sequence, length + i);
+        if (source.ids) {
+            session->columns[KZ_SESSION_TOKENS][i] = source.ids[i];
+        }
     }
     const bool is_step = count <= session->shape.step.token_limit;
-    return run_forward(session, is_step ? &session->shape.step : &session->shape.prefill,
-                       is_step ? session->step_inputs : session->prefill_inputs, count);
+    const kz_session_forward *forward = is_step ? &session->shape.step : &session->shape.prefill;
+    const void **inputs = is_step ? session->step_inputs : session->prefill_inputs;
+    if (source.rows) {
+        // In place: rows are wide, and the caller keeps them through the call.
+        inputs[forward->tokens_place] = source.rows;
+    }
+    return run_forward(session, forward, inputs, count);
 }
 
-kazeia_status kz_session_extend(kz_session *session, uint32_t sequence, const int32_t *ids,
-                                size_t count) {
+static kazeia_status extend(kz_session *session, uint32_t sequence, token_source source,
+                            size_t count) {
     const uint32_t length = kz_cache_rows_length(session->rows, sequence);
     // The whole count at once: a prompt that cannot fit is refused before seconds are spent on it.
     if (count == 0 || count > session->shape.context - length) {
@@ -280,14 +301,32 @@ kazeia_status kz_session_extend(kz_session *session, uint32_t sequence, const in
     size_t done = 0;
     while (done < count) {
         const uint32_t chunk = kz_session_chunk(session, count - done);
-        const kazeia_status status = extend_chunk(session, sequence, ids + done, chunk);
+        const kazeia_status status = extend_chunk(session, sequence, source, chunk);
         if (status != KAZEIA_OK) {
             kz_cache_rows_trim(session->rows, sequence, length);
             return status;
         }
         done += chunk;
+        source.ids = source.ids ? source.ids + chunk : NULL;
+        source.rows = source.rows ? source.rows + (size_t)chunk * session->shape.row_width : NULL;
     }
     return KAZEIA_OK;
+}
+
+kazeia_status kz_session_extend(kz_session *session, uint32_t sequence, const int32_t *ids,
+                                size_t count) {
+    KZ_TRY(check_source(session, false));
+    return extend(session, sequence, (token_source){.ids = ids}, count);
+}
+
+kazeia_status kz_session_extend_rows(kz_session *session, uint32_t sequence, const float *rows,
+                                     size_t count) {
+    KZ_TRY(check_source(session, true));
+    return extend(session, sequence, (token_source){.rows = rows}, count);
+}
+
+uint32_t kz_session_row_width(const kz_session *session) {
+    return session->shape.row_width;
 }
 
 uint32_t kz_session_step_limit(const kz_session *session) {
@@ -297,11 +336,12 @@ uint32_t kz_session_step_limit(const kz_session *session) {
 kazeia_status kz_session_extend_at_once(kz_session *session, uint32_t sequence, const int32_t *ids,
                                         uint32_t count) {
     const uint32_t length = kz_cache_rows_length(session->rows, sequence);
+    KZ_TRY(check_source(session, false));
     if (count == 0 || count > session->shape.step.token_limit) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "step: %u tokens asked for, expected 1 to %u", count,
                        session->shape.step.token_limit);
     }
-    const kazeia_status status = extend_chunk(session, sequence, ids, count);
+    const kazeia_status status = extend_chunk(session, sequence, (token_source){.ids = ids}, count);
     if (status != KAZEIA_OK) {
         kz_cache_rows_trim(session->rows, sequence, length);
     }
@@ -322,7 +362,8 @@ kazeia_status kz_session_step(kz_session *session, const uint32_t *sequences, co
         const uint32_t length = kz_cache_rows_length(session->rows, sequence);
         status = kz_cache_rows_extend(session->rows, sequence, 1);
         if (status == KAZEIA_OK) {
-            put_token(session, taken, sequence, ids[taken], length);
+            put_place(session, taken, sequence, length);
+            session->columns[KZ_SESSION_TOKENS][taken] = ids[taken];
             taken++;
         }
     }

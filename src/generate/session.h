@@ -5,7 +5,8 @@
 // It knows token ids and methods by name; docs/abilities.md says what inputs and outputs they have.
 // All memory is taken at creation; kz_session_plan says how much.
 //
-//   in   token ids of a sequence, in order
+//   in   token ids of a sequence, in order; or rows of numbers where the program's methods take an
+//        f32 input "rows" [tokens][width] in place of "tokens"
 //   out  hidden rows of the last call, and logits of those that are asked for
 //
 // One thread at a time; kz_session_cancel may come from any.
@@ -86,6 +87,12 @@ uint32_t kz_session_chunk(const kz_session *session, size_t count);
 // sequence is as long as before. Logits are then those of the last chunk's tokens.
 KAZEIA_MUST_CHECK kazeia_status kz_session_extend(kz_session *session, uint32_t sequence,
                                                   const int32_t *ids, size_t count);
+// Columns of the rows that stand for tokens; 0 for a program of token ids.
+uint32_t kz_session_row_width(const kz_session *session);
+// As extend, with `rows` [count][row width] in place of ids. Each of the two functions refuses the
+// other's programs with BAD_ARGUMENT, as do the functions below those that take rows.
+KAZEIA_MUST_CHECK kazeia_status kz_session_extend_rows(kz_session *session, uint32_t sequence,
+                                                       const float *rows, size_t count);
 // Most tokens of one call of the step method, whose results do not depend on how many they are.
 uint32_t kz_session_step_limit(const kz_session *session);
 // As extend, but in one call of the step method, so that the hidden rows are those of all `count`

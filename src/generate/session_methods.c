@@ -135,11 +135,29 @@ static kazeia_status check_row_table(const kz_method *method, const kz_value *va
     return KAZEIA_OK;
 }
 
+// Rows of numbers in place of ids: f32 [tokens][constant].
+static kazeia_status check_rows(const kz_method *method, uint32_t place,
+                                kz_session_forward *forward) {
+    const kz_value *value = &method->values[method->inputs[place]];
+    const kz_dim tokens = kz_dim_symbol(forward->token_symbol);
+    if (value->type != KZ_F32 || value->rank != 2 || !kz_dim_equal(&value->dims[0], &tokens) ||
+        !kz_dim_is_constant(&value->dims[1], &forward->row_width) || forward->row_width == 0) {
+        return kz_fail(KAZEIA_BAD_FILE, "program: input 'rows' of %s is not f32 [tokens][width]",
+                       method->name);
+    }
+    forward->roles[place] = KZ_SESSION_TOKENS;
+    forward->tokens_place = place;
+    return KAZEIA_OK;
+}
+
 static kazeia_status check_input(const kz_method *method, uint32_t place,
                                  const kz_session_settings *settings, kz_session_forward *forward,
                                  kz_session_shape *shape) {
     const kz_value *value = &method->values[method->inputs[place]];
     uint32_t role = 0;
+    if (strcmp(value->name, "rows") == 0) {
+        return check_rows(method, place, forward);
+    }
     // An unknown input has no value that could be guessed.
     if (value->type != KZ_I32 || !find_role(value->name, settings, &role)) {
         return kz_fail(KAZEIA_BAD_FILE,
@@ -147,6 +165,9 @@ static kazeia_status check_input(const kz_method *method, uint32_t place,
                        value->name);
     }
     forward->roles[place] = role;
+    if (role == KZ_SESSION_TOKENS) {
+        forward->tokens_place = place;
+    }
     if (role == KZ_SESSION_ROW_TABLE) {
         return check_row_table(method, value, forward, shape);
     }
@@ -257,6 +278,11 @@ kazeia_status kz_session_shape_find(const kz_program *program, const kz_session_
     KZ_TRY(find_forward(program, settings->step, settings, &shape, &shape.step));
     if (shape.has_prefill) {
         KZ_TRY(find_forward(program, settings->prefill, settings, &shape, &shape.prefill));
+    }
+    shape.row_width = shape.step.row_width;
+    if (shape.has_prefill && shape.prefill.row_width != shape.row_width) {
+        return kz_fail(KAZEIA_BAD_FILE, "program: %s and %s do not take rows of one width",
+                       settings->prefill, settings->step);
     }
     KZ_TRY(find_logits(program, settings->logits, &shape));
     KZ_TRY(check_sizes(&shape));

@@ -30,6 +30,8 @@ typedef struct kz_session_forward {
     uint32_t symbols[KZ_SYMBOL_LIMIT];
     uint32_t roles[KZ_SESSION_INPUT_LIMIT]; // [input_count]
     uint32_t input_count;
+    uint32_t tokens_place; // of "tokens" or "rows" among the inputs
+    uint32_t row_width;    // 0: the input is "tokens"
 } kz_session_forward;
 
 // All that a session knows of its program.
@@ -38,6 +40,7 @@ typedef struct kz_session_shape {
     bool has_prefill;                     // else `prefill` is zeros
     uint32_t logits_method, logits_limit; // the method, and the most rows that it takes at once
     uint32_t token_limit;                 // the larger of the two methods'
+    uint32_t row_width;                   // of both; 0: they take token ids
     uint32_t context;                     // width of the row table
     uint32_t rows;                        // cache rows
     uint32_t sequences;
