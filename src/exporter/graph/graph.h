@@ -45,7 +45,7 @@ typedef struct kz_graph_weight {
     float added;     // to each element of a tensor's rows; rank 1 only
     // Factors of the rows, of a vector's elements: [rows] or [columns] in graph memory; NULL: none.
     const float *factors;
-    kz_type type;    // set by the formats pass
+    kz_type type; // set by the formats pass
 } kz_graph_weight;
 
 typedef struct kz_graph kz_graph;

@@ -77,6 +77,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_config_require(const json_t *object, const ch
 extern const kz_model kz_model_gemma3;
 extern const kz_model kz_model_llama;
 extern const kz_model kz_model_qwen3;
+extern const kz_model kz_model_qwen3_tts;
 extern const kz_model kz_model_silero;
 extern const kz_model kz_model_whisper;
 
