@@ -18,6 +18,10 @@ void check_rows(const kz_kernel_variant *variant);
 // Quantisation, cache rows, embedding: byte for byte.
 void check_bytes(const kz_kernel_variant *variant);
 
+// Maps, snake, depthwise sums, LSTM cells, moments of columns.
+void check_signal(const kz_kernel_variant *variant);
+bool is_signal_slot(kz_kernel_slot slot);
+
 double check_activation(kz_activation activation, double x);
 
 // A block of floats filled with a pattern that no kernel makes.

@@ -56,6 +56,9 @@ static check check_of(kz_kernel_slot slot) {
     if (case_slot_starts(slot, "attention")) {
         return check_attention;
     }
+    if (is_signal_slot(slot)) {
+        return check_signal;
+    }
     const bool is_bytes = case_slot_starts(slot, "embed") ||
                           case_slot_starts(slot, "cache_write") ||
                           case_slot_starts(slot, "quantise");
@@ -94,6 +97,11 @@ static void full_attention_matches(void **state) {
 static void rows_match(void **state) {
     (void)state;
     run_checks(check_rows);
+}
+
+static void signals_match(void **state) {
+    (void)state;
+    run_checks(check_signal);
 }
 
 static void bytes_match(void **state) {
@@ -161,6 +169,7 @@ int main(void) {
         cmocka_unit_test(unknown_levels_are_refused),
         cmocka_unit_test(bytes_match),
         cmocka_unit_test(rows_match),
+        cmocka_unit_test(signals_match),
         cmocka_unit_test(matmuls_match),
         cmocka_unit_test(attention_matches),
         cmocka_unit_test(attention_parts_match),

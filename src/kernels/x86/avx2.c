@@ -17,3 +17,5 @@
 
 #include "kernels/x86/attention_bulk_tile.h"
 #include "kernels/x86/rows_tile.h"
+
+#include "kernels/x86/signal_tile.h"
