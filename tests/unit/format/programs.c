@@ -242,6 +242,84 @@ static void add_encode(sample_program *sample) {
                KZ_OP_LINEAR, {mixed, last, ABSENT, ABSENT, out}, {KZ_ACTIVATION_NONE}, {0}});
 }
 
+// Values of the method "signal", as it grows.
+typedef struct signal_values {
+    uint32_t x, joined, mixed, up;
+} signal_values;
+
+static uint32_t add_state(method_builder *builder, uint32_t index) {
+    return add_value(builder, (kz_value){.kind = KZ_VALUE_STATE, .index = index});
+}
+
+// A causal convolution by channel, a step down and a step up again.
+static void add_windows(method_builder *builder, signal_values *at, kz_dim t) {
+    const kz_dim longer = {.scale = {1}, .offset = 4, .divisor = 1};
+    const kz_dim twice = {.scale = {2}, .offset = 1, .divisor = 1};
+    const kz_dim padded = {.scale = {1}, .offset = 3, .divisor = 1};
+    const uint32_t taps = add_weight(builder, "taps", KZ_F32, KZ_ROWS, 6, 16);
+    const uint32_t taps_bias = add_weight(builder, "taps.bias", KZ_F32, KZ_ROWS, 0, 32);
+    const uint32_t up_bias = add_weight(builder, "up.bias", KZ_F32, KZ_ROWS, 0, 8);
+    at->joined = add_arena(builder, KZ_F32, longer, 16);
+    at->mixed = add_arena(builder, KZ_F32, t, 32);
+    at->up = add_arena(builder, KZ_F32, twice, 8);
+    const uint32_t wide = add_arena(builder, KZ_F32, padded, 16);
+    add_op(builder,
+           (kz_instruction){KZ_OP_JOIN_TAIL, {at->x, add_state(builder, 2), at->joined}, {0}, {0}});
+    add_op(builder,
+           (kz_instruction){
+               KZ_OP_DEPTHWISE, {at->joined, taps, taps_bias, at->mixed}, {3, 2, 0, 0, 2}, {0}});
+    add_op(builder, (kz_instruction){KZ_OP_FOLD, {at->mixed, up_bias, at->up}, {4, 2, 1, 0}, {0}});
+    add_op(builder, (kz_instruction){KZ_OP_PAD, {at->x, wide}, {KZ_PAD_REFLECT, 1, 2}, {0}});
+}
+
+static void add_elementwise(method_builder *builder, const signal_values *at, kz_dim t) {
+    const uint32_t alpha = add_weight(builder, "alpha", KZ_F32, KZ_ROWS, 0, 16);
+    const uint32_t beta = add_weight(builder, "beta", KZ_F32, KZ_ROWS, 0, 16);
+    const uint32_t waved = add_arena(builder, KZ_A8, t, 16);
+    const uint32_t mapped = add_arena(builder, KZ_F32, t, 16);
+    const uint32_t scaled = add_arena(builder, KZ_A16, t, 16);
+    const uint32_t sizes = add_arena(builder, KZ_F32, t, 16);
+    add_op(builder, (kz_instruction){KZ_OP_SNAKE, {at->x, alpha, beta, waved}, {0}, {0}});
+    add_op(builder, (kz_instruction){KZ_OP_MAP, {at->x, mapped}, {KZ_MAP_CLAMP}, {-1.0f, 1.0f}});
+    add_op(builder, (kz_instruction){KZ_OP_MUL, {mapped, alpha, mapped}, {0}, {0}});
+    add_op(builder, (kz_instruction){KZ_OP_SCALE_SHIFT, {at->x, at->mixed, scaled}, {0}, {0}});
+    add_op(builder, (kz_instruction){KZ_OP_MAGNITUDE, {at->mixed, sizes}, {0}, {1e-9f}});
+}
+
+static void add_columns(method_builder *builder, const signal_values *at, kz_dim t, kz_dim frames) {
+    const kz_dim one = kz_dim_constant(1);
+    const uint32_t index = add_input(builder, "index", KZ_I32, 1, frames, one, 8);
+    const uint32_t recurrent = add_weight(builder, "recurrent", KZ_F32, KZ_TILE16, 32, 8);
+    const uint32_t hidden = add_arena(builder, KZ_F32, t, 16);
+    const uint32_t forth = add_view(builder, hidden, 0, 8);
+    const uint32_t back = add_view(builder, hidden, 8, 8);
+    const uint32_t shares = add_arena(builder, KZ_F32, t, 16);
+    const uint32_t pooled = add_arena(builder, KZ_F32, one, 32);
+    const uint32_t spread = add_arena(builder, KZ_F32, frames, 32);
+    const uint32_t out = add_output(builder, "picked", frames, 16);
+    const uint32_t h = add_state(builder, 3);
+    const uint32_t c = add_state(builder, 4);
+    add_op(builder, (kz_instruction){KZ_OP_LSTM, {at->mixed, recurrent, h, c, forth}, {0, 1}, {0}});
+    add_op(builder,
+           (kz_instruction){KZ_OP_LSTM, {at->mixed, recurrent, ABSENT, ABSENT, back}, {1, 0}, {0}});
+    add_op(builder, (kz_instruction){KZ_OP_COLUMN_NORM, {hidden, hidden}, {0}, {1e-5f}});
+    add_op(builder, (kz_instruction){KZ_OP_COLUMN_SOFTMAX, {hidden, shares}, {0}, {0}});
+    add_op(builder, (kz_instruction){KZ_OP_COLUMN_POOL, {hidden, shares, pooled}, {0}, {1e-9f}});
+    add_op(builder, (kz_instruction){KZ_OP_COPY, {pooled, spread}, {0}, {0}});
+    add_op(builder, (kz_instruction){KZ_OP_GATHER, {hidden, index, out}, {0}, {0}});
+}
+
+static void add_signal(sample_program *sample) {
+    method_builder builder = begin_method(sample, "signal");
+    signal_values at = {0};
+    const kz_dim t = kz_dim_symbol(add_symbol(&builder, "samples", 8));
+    const kz_dim frames = kz_dim_symbol(add_symbol(&builder, "frames", 12));
+    at.x = add_input(&builder, "signal", KZ_F32, 2, t, kz_dim_constant(16), 0);
+    add_windows(&builder, &at, t);
+    add_elementwise(&builder, &at, t);
+    add_columns(&builder, &at, t, frames);
+}
+
 static void add_metadata(sample_program *sample) {
     static const int64_t stops[] = {1, 2, -3};
     static const char *const languages[] = {"fr", "en", "\xc3\xa9t\xc3\xa9"};
@@ -264,15 +342,19 @@ void sample_program_make(sample_program *sample) {
     description->metadata = sample->metadata;
     description->tensors = sample->tensors;
     description->states = sample->states;
-    description->state_count = 2;
+    description->state_count = 5;
     description->methods = sample->methods;
     description->tokenizer = (kz_bytes){tokenizer, sizeof tokenizer};
     description->chat_template = (kz_bytes){tokenizer, 7};
     sample->states[0] = (kz_state){"key.0", KZ_I8, 64, 2, 16};
     sample->states[1] = (kz_state){"value.0", KZ_I8, 64, 2, 16};
+    sample->states[2] = (kz_state){"tail", KZ_F32, 4, 2, 8};
+    sample->states[3] = (kz_state){"h", KZ_F32, 1, 1, 8};
+    sample->states[4] = (kz_state){"c", KZ_F32, 1, 1, 8};
     add_metadata(sample);
     add_forward(sample);
     add_encode(sample);
+    add_signal(sample);
     sample->weights = take(sample->weight_bytes);
     for (size_t i = 0; i < sample->weight_bytes; i++) {
         sample->weights[i] = (uint8_t)(i * 7 + i / 256 + 1);

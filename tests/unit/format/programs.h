@@ -20,10 +20,10 @@ typedef struct sample_method {
 typedef struct sample_program {
     kz_program_description description;
     kz_metadata metadata[6];
-    kz_tensor tensors[20];
-    kz_state states[2];
-    kz_method methods[2]; // "forward" and "encode"
-    sample_method parts[2];
+    kz_tensor tensors[32];
+    kz_state states[5];
+    kz_method methods[3]; // "forward", "encode" and "signal"
+    sample_method parts[3];
     uint8_t *weights; // tensors' bytes one after the other
     size_t weight_bytes;
 } sample_program;

@@ -59,7 +59,7 @@ static void sound_descriptions_pass(void **state) {
     }
     for (uint32_t op = 0; op < 64; op++) { // the sample is worth its name: every op is in it
         bool is_used = kz_op_find(op) == NULL;
-        for (uint32_t m = 0; m < 2; m++) {
+        for (uint32_t m = 0; m < 3; m++) {
             for (uint32_t i = 0; i < sample.methods[m].instruction_count; i++) {
                 is_used = is_used || (uint32_t)sample.parts[m].instructions[i].op == op;
             }
@@ -161,7 +161,7 @@ static void symbols_and_values(void **state) {
     REFUSED("dimension 0 is negative", VALUE(0, EMBED, 2).dims[0].scale[3] = 1);
     REFUSED("dimension 1 is negative", VALUE(0, EMBED, 2).dims[1].divisor = 0);
     REFUSED("tensor 99 of", VALUE(0, EMBED, 1).index = 99);
-    REFUSED("state 2 of 2", VALUE(0, CACHE_WRITE, 4).index = 2);
+    REFUSED("state 5 of 5", VALUE(0, CACHE_WRITE, 4).index = 5);
     REFUSED("rank 0 expected", VALUE(0, CACHE_WRITE, 4).rank = 2);
     REFUSED("type f16, f32 or i32", VALUE(0, EMBED, 0).type = KZ_F16);
     REFUSED("limit 0 of its elements", VALUE(0, EMBED, 0).limit = 0);
@@ -265,6 +265,98 @@ static void heads_and_caches(void **state) {
     REFUSED("64 columns (not 128)", OP(0, GATE)->operands[1] = OP(0, GATE)->operands[0]);
 }
 
+#define STATE(op, i) s.states[VALUE(2, op, i).index]
+
+static void elements_of_signals(void **state) {
+    (void)state;
+    REFUSED("function is 0", OP(2, MAP)->ints[0] = 0);
+    REFUSED("function is 13", OP(2, MAP)->ints[0] = KZ_MAP_COUNT);
+    REFUSED("a is 0", OP(2, MAP)->ints[0] = KZ_MAP_LOG; OP(2, MAP)->floats[0] = 0.0f);
+    REFUSED("a is nan", OP(2, MAP)->floats[0] = NAN);
+    REFUSED("b is -2", OP(2, MAP)->floats[1] = -2.0f);
+    REFUSED("32 columns (not 16)", OP(2, MAP)->operands[0] = OP(2, MAGNITUDE)->operands[0]);
+    REFUSED("an f32 weight of 16", OP(2, MUL)->operands[1] = OP(2, FOLD)->operands[1]);
+    REFUSED("16 columns (not 32)", OP(2, MUL)->operands[1] = OP(2, MAGNITUDE)->operands[0]);
+    REFUSED("as many rows as operand 0", OP(2, MUL)->operands[1] = OP(2, JOIN_TAIL)->operands[2]);
+    REFUSED("an f32 weight of 16", OP(2, SNAKE)->operands[1] = OP(2, DEPTHWISE)->operands[1]);
+    REFUSED("an f32 weight of 16", OP(2, SNAKE)->operands[2] = OP(2, FOLD)->operands[1]);
+    REFUSED("memory apart", OP(2, SNAKE)->operands[0] = OP(2, MUL)->operands[2];
+            OP(2, SNAKE)->operands[3] = OP(2, MUL)->operands[2]);
+    REFUSED("32 columns (not 16)", OP(2, SCALE_SHIFT)->operands[1] = OP(2, SNAKE)->operands[0]);
+    REFUSED("arena or output", OP(2, SCALE_SHIFT)->operands[2] = OP(2, SCALE_SHIFT)->operands[0]);
+    REFUSED("columns in two halves", VALUE(2, LSTM, 4).dims[1] = kz_dim_constant(7);
+            OP(2, MAGNITUDE)->operands[0] = OP(2, LSTM)->operands[4]);
+    REFUSED("16 columns (not 8)", OP(2, MAGNITUDE)->operands[1] = OP(2, LSTM)->operands[4]);
+    REFUSED("epsilon is -1", OP(2, MAGNITUDE)->floats[0] = -1.0f);
+}
+
+static void windows_of_signals(void **state) {
+    (void)state;
+    REFUSED("a state expected", OP(2, JOIN_TAIL)->operands[1] = OP(2, JOIN_TAIL)->operands[0]);
+    REFUSED("f32 rows of operand 0's columns", STATE(JOIN_TAIL, 1).type = KZ_F16);
+    REFUSED("f32 rows of operand 0's columns", STATE(JOIN_TAIL, 1).heads = 1);
+    REFUSED("the state's rows and operand 0's", STATE(JOIN_TAIL, 1).rows = 3);
+    REFUSED("kernel is 0", OP(2, DEPTHWISE)->ints[0] = 0);
+    REFUSED("dilation is 0", OP(2, DEPTHWISE)->ints[1] = 0);
+    REFUSED("left is -1", OP(2, DEPTHWISE)->ints[2] = -1);
+    REFUSED("right is 65537", OP(2, DEPTHWISE)->ints[3] = 65537);
+    REFUSED("multiplier is 0", OP(2, DEPTHWISE)->ints[4] = 0);
+    REFUSED("multiplier * kernel rows", OP(2, DEPTHWISE)->ints[4] = 1);
+    REFUSED("multiplier * kernel rows", TENSOR(2, DEPTHWISE, 1).type = KZ_F16;
+            TENSOR(2, DEPTHWISE, 1).bytes /= 2);
+    REFUSED("rows + left + right", OP(2, DEPTHWISE)->ints[1] = 1);
+    REFUSED("rows + left + right", OP(2, DEPTHWISE)->ints[3] = 1);
+    REFUSED("an f32 weight of 32", OP(2, DEPTHWISE)->operands[2] = OP(2, FOLD)->operands[1]);
+    REFUSED("kernel is 0", OP(2, FOLD)->ints[0] = 0);
+    REFUSED("stride is 0", OP(2, FOLD)->ints[1] = 0);
+    REFUSED("left is -1", OP(2, FOLD)->ints[2] = -1);
+    REFUSED("right is -1", OP(2, FOLD)->ints[3] = -1);
+    REFUSED("columns for each row", OP(2, FOLD)->ints[0] = 5);
+    REFUSED("an f32 weight of 8", OP(2, FOLD)->operands[1] = OP(2, SNAKE)->operands[1]);
+    REFUSED("kernel - left - right", OP(2, FOLD)->ints[3] = 1);
+    REFUSED("kernel - left - right", OP(2, FOLD)->ints[1] = 3);
+    REFUSED("mode is 3", OP(2, PAD)->ints[0] = KZ_PAD_COUNT);
+    REFUSED("left is -1", OP(2, PAD)->ints[1] = -1);
+    REFUSED("right is 65537", OP(2, PAD)->ints[2] = 65537);
+    REFUSED("left + rows + right", OP(2, PAD)->ints[1] = 2);
+    REFUSED("left + rows + right", OP(2, PAD)->operands[1] = OP(2, JOIN_TAIL)->operands[2]);
+}
+
+static void rows_along_signals(void **state) {
+    (void)state;
+    REFUSED("four gates", VALUE(2, LSTM, 4).dims[1] = kz_dim_constant(7);
+            OP(2, LSTM)->operands[0] = OP(2, LSTM)->operands[4]);
+    REFUSED("four gates", s.parts[2].instructions[0] = *OP(2, LSTM);
+            OP(2, LSTM)->operands[0] = s.parts[2].inputs[0];
+            VALUE(2, LSTM, 0).dims[1] = kz_dim_constant(4100));
+    REFUSED("a weight matrix in layout tile16",
+            OP(2, LSTM)->operands[1] = OP(2, DEPTHWISE)->operands[1]);
+    REFUSED("a row for each gate's element", TENSOR(2, LSTM, 1).dims[1] = 9;
+            TENSOR(2, LSTM, 1).bytes = 9 * 32 * sizeof(float));
+    REFUSED("one f32 row of the hidden", STATE(LSTM, 2).rows = 2);
+    REFUSED("one f32 row of the hidden", STATE(LSTM, 2).type = KZ_F16);
+    REFUSED("one f32 row of the hidden", STATE(LSTM, 3).head_dim = 4);
+    REFUSED("a state expected", OP(2, LSTM)->operands[3] = OP(2, LSTM)->operands[0]);
+    REFUSED("a state apart", OP(2, LSTM)->operands[3] = OP(2, LSTM)->operands[2]);
+    REFUSED("is_reversed is 2", OP(2, LSTM)->ints[0] = 2);
+    REFUSED("order is -1", OP(2, LSTM)->ints[1] = -1);
+    REFUSED("8 columns (not 16)", OP(2, LSTM)->operands[4] = OP(2, COLUMN_NORM)->operands[0]);
+    REFUSED("epsilon is nan", OP(2, COLUMN_NORM)->floats[0] = NAN);
+    REFUSED("as many rows as operand 0",
+            OP(2, COLUMN_NORM)->operands[1] = OP(2, JOIN_TAIL)->operands[2]);
+    REFUSED("16 columns (not 32)",
+            OP(2, COLUMN_SOFTMAX)->operands[1] = OP(2, DEPTHWISE)->operands[3]);
+    REFUSED("16 columns (not 32)", OP(2, COLUMN_POOL)->operands[1] = OP(2, DEPTHWISE)->operands[3]);
+    REFUSED("epsilon is -1", OP(2, COLUMN_POOL)->floats[0] = -1.0f);
+    REFUSED("one row of twice", OP(2, COLUMN_POOL)->operands[2] = OP(2, DEPTHWISE)->operands[3]);
+    REFUSED("as many columns as operand 0", VALUE(2, COPY, 1).dims[1] = kz_dim_constant(31));
+    REFUSED("as many rows as operand 0", OP(2, COPY)->operands[0] = OP(2, DEPTHWISE)->operands[3]);
+    REFUSED("an index below 9", VALUE(2, GATHER, 1).limit = 9);
+    REFUSED("one element for each row", OP(2, GATHER)->operands[2] = OP(2, PAD)->operands[1]);
+    REFUSED("16 columns (not 32)", OP(2, GATHER)->operands[2] = OP(2, COPY)->operands[1]);
+    REFUSED("an i32 input", OP(2, GATHER)->operands[1] = OP(2, MAP)->operands[0]);
+}
+
 // Rotates once more by each of `count` further inverse frequency tensors.
 static void add_rotations(sample_program *sample, size_t count) {
     static const char *const names[] = {"more.0", "more.1", "more.2", "more.3"};
@@ -305,6 +397,9 @@ int main(void) {
         cmocka_unit_test(inputs_and_outputs),
         cmocka_unit_test(operands),
         cmocka_unit_test(heads_and_caches),
+        cmocka_unit_test(elements_of_signals),
+        cmocka_unit_test(windows_of_signals),
+        cmocka_unit_test(rows_along_signals),
         cmocka_unit_test(rotations_are_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
