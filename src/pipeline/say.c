@@ -42,7 +42,10 @@ static kazeia_status fill(kz_say *say, const kz_say_options *options) {
     KZ_TRY(kz_mutex_init(&say->text_lock));
     say->has_text_lock = true;
     KZ_TRY(kz_sentence_stream_create(&say->allocator, &cutting, &say->sentences));
-    KZ_TRY(kz_spoken_stream_create(&say->allocator, &say->spoken));
+    // Where this build has no words for a language, the voice reads numbers in its own way.
+    const char *language = options->language == NULL ? "fr" : options->language;
+    KZ_TRY(kz_spoken_stream_create(kz_spoken_has_words(language) ? language : NULL, &say->allocator,
+                                   &say->spoken));
     return kz_text_buffer_init(&say->clean, &say->allocator, CLEAN_BYTES, CLEAN_BYTES);
 }
 
@@ -154,7 +157,10 @@ static kazeia_status draw_sentence(kz_say *say) {
     const kazeia_status status = kz_sentence_stream_next(say->sentences, &sentence);
     if (status != KAZEIA_DONE) {
         KZ_TRY(status);
+        kazeia_status end = KAZEIA_OK;
         KZ_TRY(clean_sentence(say, &sentence));
+        kz_spoken_stream_end_sentence(say->spoken);
+        KZ_TRY(collect_clean(say, &end));
         // Counted in bytes of the text as it was fed, not as it is spoken: begun_bytes must find
         // its place in the reply.
         say->drawn_bytes += sentence.count;

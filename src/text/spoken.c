@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "text/spoken_state.h"
+#include "text/spoken_words.h"
 
 enum { PUT_BYTES = 8 }; // most that one call of put writes
 
@@ -19,7 +20,8 @@ static bool is_superscript(uint32_t c) {
 // unit.
 static bool is_power(const kz_spoken_state *state) {
     static const char *const units[] = {"m", "km", "hm", "dm", "cm", "mm", "nm", "ft", "in", "yd"};
-    if (kz_char_is_digit(state->previous) || state->previous == ')' ||
+    // A letter alone is a variable: "x²".
+    if (kz_char_is_digit(state->previous) || state->previous == ')' || state->word_count == 1 ||
         is_superscript(state->previous)) {
         return true;
     }
@@ -225,21 +227,51 @@ static size_t read_step(kz_spoken_stream *s, kz_spoken_window window) {
 
 // ---- the stream ---------------------------------------------------------------------------------
 
-kazeia_status kz_spoken_stream_create(const kazeia_allocator *allocator,
+static kazeia_status create_words(kz_spoken_stream *stream, const char *language) {
+    const kz_spoken_language *table = language == NULL ? NULL : kz_spoken_language_find(language);
+    void *memory = NULL;
+    if (table == NULL) {
+        return KAZEIA_OK;
+    }
+    KZ_TRY(kz_alloc(&stream->allocator, 1, sizeof(kz_words), "spoken words", &memory));
+    const kazeia_status status = kz_words_init(memory, table, &stream->allocator);
+    if (status != KAZEIA_OK) {
+        kz_free(&stream->allocator, memory);
+        return status;
+    }
+    stream->words = memory;
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_spoken_stream_create(const char *language, const kazeia_allocator *allocator,
                                       kz_spoken_stream **out_stream) {
     const kazeia_allocator own = kz_allocator_or_default(allocator);
     void *memory;
     KZ_TRY(kz_alloc(&own, 1, sizeof(kz_spoken_stream), "spoken stream", &memory));
     kz_spoken_stream *stream = memory;
     stream->allocator = own;
+    stream->words = NULL;
+    const kazeia_status status = create_words(stream, language);
+    if (status != KAZEIA_OK) {
+        kz_spoken_stream_destroy(stream);
+        return status;
+    }
     kz_spoken_stream_reset(stream);
     *out_stream = stream;
     return KAZEIA_OK;
 }
 
+bool kz_spoken_has_words(const char *language) {
+    return kz_spoken_language_find(language) != NULL && kz_speller_is_built();
+}
+
 void kz_spoken_stream_destroy(kz_spoken_stream *stream) {
     if (stream != NULL) {
         const kazeia_allocator allocator = stream->allocator;
+        if (stream->words != NULL) {
+            kz_words_clear(stream->words);
+            kz_free(&allocator, stream->words);
+        }
         kz_free(&allocator, stream);
     }
 }
@@ -264,7 +296,7 @@ kazeia_status kz_spoken_stream_feed(kz_spoken_stream *stream, const char *bytes,
     return KAZEIA_OK;
 }
 
-kazeia_status kz_spoken_stream_next(kz_spoken_stream *stream, kz_text_view *out_text) {
+static kazeia_status clean_next(kz_spoken_stream *stream, kz_text_view *out_text) {
     stream->output_count = 0;
     bool is_waiting = false;
     // Every step either consumes, or asks for more with an input window that is not full: so
@@ -272,7 +304,7 @@ kazeia_status kz_spoken_stream_next(kz_spoken_stream *stream, kz_text_view *out_
     while (stream->output_count + PUT_BYTES <= sizeof stream->output && !is_waiting &&
            stream->begin < stream->end) {
         const kz_spoken_window window = {stream->input + stream->begin, stream->end - stream->begin,
-                                         stream->is_finished};
+                                         stream->is_finished || stream->is_pausing};
         const size_t consumed = read_step(stream, window);
         stream->begin += consumed;
         is_waiting = consumed == 0;
@@ -284,6 +316,51 @@ kazeia_status kz_spoken_stream_next(kz_spoken_stream *stream, kz_text_view *out_
     return stream->is_finished ? KAZEIA_DONE : KAZEIA_NEEDS_INPUT;
 }
 
+// Gives the words what the cleaner has. KAZEIA_OK when they may have something to say.
+static kazeia_status feed_words(kz_spoken_stream *stream) {
+    kz_words *words = stream->words;
+    if (stream->clean.count == 0) {
+        const kazeia_status status = clean_next(stream, &stream->clean);
+        if (status != KAZEIA_OK) {
+            stream->clean.count = 0;
+            // The end, or the sentence's end: what the words hold is decided as it stands.
+            const bool is_held = words->held > 0 && (stream->is_finished || stream->is_pausing);
+            if (is_held) {
+                kz_words_close(words);
+                return KAZEIA_OK;
+            }
+            return status;
+        }
+    }
+    const size_t taken = kz_words_feed(words, stream->clean.bytes, stream->clean.count);
+    stream->clean.bytes += taken;
+    stream->clean.count -= taken;
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_spoken_stream_next(kz_spoken_stream *stream, kz_text_view *out_text) {
+    kazeia_status status = KAZEIA_OK;
+    if (stream->words == NULL) {
+        status = clean_next(stream, out_text);
+    } else {
+        // The words' own output first: it was made of what came before.
+        while (status == KAZEIA_OK && !kz_words_next(stream->words, out_text)) {
+            status = feed_words(stream);
+        }
+    }
+    if (status == KAZEIA_NEEDS_INPUT && stream->is_pausing) {
+        stream->is_pausing = false;
+        if (stream->words != NULL) {
+            kz_words_start_sentence(stream->words);
+        }
+    }
+    return status;
+}
+
+void kz_spoken_stream_end_sentence(kz_spoken_stream *stream) {
+    stream->is_pausing = true;
+}
+
 void kz_spoken_stream_finish(kz_spoken_stream *stream) {
     stream->is_finished = true;
 }
@@ -291,7 +368,11 @@ void kz_spoken_stream_finish(kz_spoken_stream *stream) {
 void kz_spoken_stream_reset(kz_spoken_stream *stream) {
     stream->begin = 0;
     stream->end = 0;
-    stream->is_finished = false;
+    stream->is_finished = stream->is_pausing = false;
+    stream->clean = (kz_text_view){0};
+    if (stream->words != NULL) {
+        kz_words_reset(stream->words);
+    }
     stream->output_count = 0;
     memset(&stream->state, 0, sizeof stream->state);
     stream->state.is_line_start = true;

@@ -118,7 +118,10 @@ static size_t read_underscore(kz_spoken_stream *s, kz_spoken_window window) {
     }
     if (s->state.space == KZ_SPACE_NONE && is_word_char(s->state.previous) &&
         is_word_char(signs.next)) {
-        // A name of a program's variable is read as its words.
+        // A name of a program's variable is read as its words; in an address the sign has a name.
+        if (s->words != NULL) {
+            return put_run(s, '_', signs.count);
+        }
         kz_spoken_owe(s, KZ_SPACE_WORD);
     }
     return signs.count;

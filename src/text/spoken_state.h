@@ -62,6 +62,9 @@ struct kz_spoken_stream {
     char input[KZ_SPOKEN_INPUT_BYTES];
     size_t begin, end; // of what is in `input` and not read yet
     bool is_finished;
+    bool is_pausing;        // a sentence ends with what is in `input`
+    struct kz_words *words; // NULL: the clean text is the output
+    kz_text_view clean;     // of `output`, what the words have not taken yet
     char output[KZ_SPOKEN_OUTPUT_BYTES];
     size_t output_count;
     kz_spoken_state state;
