@@ -53,7 +53,7 @@ static kazeia_status export_program(cli_run *run) {
     settings.thread_count = (uint32_t)options->threads;
     settings.progress = show_progress;
     settings.progress_context = &work;
-    cli_progress_start(&work.progress, !options->is_json);
+    cli_progress_start(&work.progress, !options->is_json, "MB/s", 1e6);
     // The exporter asks show_progress at each tensor; an interrupted export leaves the old program
     // in place.
     cli_interrupt_enter(&run->interrupt, NULL, NULL);

@@ -4,20 +4,18 @@
 // out: for each file its text, or a JSON line with what is known about it
 //
 // A file that fails does not stop the others: it gets its own line, and the exit code is the
-// highest. A long file has several windows; their texts are joined by spaces, and the measures of
-// the whole are means: of the log-probabilities over tokens, of the no-speech probabilities over
-// time.
+// highest. A long file has several windows, its segments; their texts are joined by spaces, and the
+// measures of the whole are means: of the log-probabilities over tokens, of the no-speech
+// probabilities over time. The sound itself passes by a second at a time.
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
-#include "clock.h"
 #include "engine.h"
 #include "exit_codes.h"
 #include "kazeia/listen.h"
 #include "output.h"
-
-#define SAMPLE_RATE_HZ 16000
+#include "sound_file.h"
 
 // What all windows of one file say.
 typedef struct transcript {
@@ -28,12 +26,15 @@ typedef struct transcript {
     char language[16]; // of the first window with text; "" before
     double logprob_sum, logprob_count;
     double no_speech_sum, seconds_sum;
+    json_t *segments; // NULL without --json
+    cli_run *run;
+    cli_progress progress;
 } transcript;
 
 typedef struct listening {
     cli_run *run;
     kazeia_runtime *runtime;
-    kazeia_program *program;
+    kazeia_program *program, *vad;
     kazeia_stage *stage;
 } listening;
 
@@ -72,6 +73,26 @@ static bool append_tokens(transcript *whole, const kazeia_heard *heard) {
     return is_kept;
 }
 
+// Windows in which nothing was heard are no segments.
+static kazeia_status keep_segment(transcript *whole, const kazeia_heard *heard) {
+    cli_run *run = whole->run;
+    if (heard->text[0] == '\0') {
+        return KAZEIA_OK;
+    }
+    if (whole->segments != NULL) {
+        (void)json_array_append_new(
+            whole->segments,
+            json_pack("{s:o, s:o, s:o}", "start_s", cli_json_real(heard->start_s), "end_s",
+                      cli_json_real(heard->end_s), "text", cli_json_string(heard->text)));
+        return KAZEIA_OK;
+    }
+    if (!run->options.has_times) {
+        return KAZEIA_OK;
+    }
+    cli_progress_end(&whole->progress);
+    return cli_print(&run->failure, "%.2f %.2f %s\n", heard->start_s, heard->end_s, heard->text);
+}
+
 static kazeia_status take_heard(void *context, const void *out, size_t count) {
     transcript *whole = context;
     const kazeia_heard *heard = out;
@@ -84,6 +105,7 @@ static kazeia_status take_heard(void *context, const void *out, size_t count) {
         if (!append_text(whole, heard->text) || !append_tokens(whole, heard)) {
             return KAZEIA_OUT_OF_MEMORY;
         }
+        CLI_TRY(keep_segment(whole, heard));
         const double weight = (double)heard->token_count + 1; // end-of-text has a probability too
         const double seconds = heard->end_s - heard->start_s;
         whole->logprob_sum += weight * (double)heard->avg_logprob;
@@ -95,9 +117,12 @@ static kazeia_status take_heard(void *context, const void *out, size_t count) {
 }
 
 static kazeia_status print_transcript(const listening *listener, const char *file,
-                                      const transcript *whole, double audio_s, double seconds) {
+                                      const transcript *whole, const cli_sound_times *times) {
     const cli_options *options = &listener->run->options;
     cli_sentence *failure = &listener->run->failure;
+    if (!options->is_json && options->has_times) {
+        return KAZEIA_OK; // its segments were written as they came
+    }
     if (!options->is_json) {
         const bool is_named = options->argument_count > 1;
         return cli_print(failure, "%s%s%.*s\n", is_named ? file : "", is_named ? ": " : "",
@@ -108,50 +133,39 @@ static kazeia_status print_transcript(const listening *listener, const char *fil
     const double logprob = whole->logprob_count > 0 ? whole->logprob_sum / whole->logprob_count : 0;
     const double no_speech = whole->seconds_sum > 0 ? whole->no_speech_sum / whole->seconds_sum : 1;
     return cli_print_json(
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "file", cli_json_string(file),
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:O}", "file", cli_json_string(file),
                   "language", cli_json_string(whole->language[0] == '\0' ? NULL : whole->language),
                   "text", cli_json_text(whole->text, whole->text_bytes), "tokens",
                   cli_json_ids(whole->tokens, whole->token_count), "avg_logprob",
                   cli_json_real(logprob), "no_speech_prob", cli_json_real(no_speech), "audio_s",
-                  cli_json_real(audio_s), "seconds", cli_json_real(seconds)),
+                  cli_json_real(times->audio_s), "seconds", cli_json_real(times->seconds),
+                  "segments", whole->segments),
         failure);
 }
 
-static kazeia_status listen_to(const listening *listener, const float *samples, size_t count,
-                               transcript *out_whole) {
+static kazeia_status transcribe_file(const listening *listener, const char *file) {
+    cli_run *run = listener->run;
+    const cli_options *options = &run->options;
     kazeia_heard heard;
+    cli_sound_times times;
+    transcript whole = {.run = run, .segments = options->is_json ? json_array() : NULL};
     const cli_drive drive = {
         .stage = listener->stage,
         .element_bytes = sizeof(float),
         .out = &heard,
         .capacity = 1,
         .take = take_heard,
-        .context = out_whole,
+        .context = &whole,
     };
-    // Also after a file that failed in the middle: the next one begins with an empty stage.
-    CLI_TRY(cli_checked(listener->run, kazeia_stage_reset(listener->stage)));
-    cli_interrupt_enter(&listener->run->interrupt, cli_cancel_stage, listener->stage);
-    kazeia_status status = cli_drive_feed(listener->run, &drive, samples, count);
-    if (status == KAZEIA_OK) {
-        status = cli_drive_finish(listener->run, &drive);
+    if (!options->is_json && options->has_times && options->argument_count > 1) {
+        CLI_TRY(cli_print(&run->failure, "%s\n", file));
     }
-    cli_interrupt_leave(&listener->run->interrupt);
-    return status;
-}
-
-static kazeia_status transcribe_file(const listening *listener, const char *file) {
-    float *samples = NULL;
-    size_t count = 0;
-    transcript whole = {0};
-    CLI_TRY(cli_checked(listener->run, kazeia_audio_read(file, SAMPLE_RATE_HZ, &samples, &count)));
-    // Reading and resampling the file are not the model's time.
-    const double start_ms = cli_now_ms();
-    kazeia_status status = listen_to(listener, samples, count, &whole);
-    const double seconds = (cli_now_ms() - start_ms) / 1e3;
+    cli_progress_start(&whole.progress, true, "x real time", CLI_SOUND_RATE_HZ);
+    kazeia_status status = cli_sound_file_drive(run, &drive, file, &whole.progress, &times);
     if (status == KAZEIA_OK) {
-        status = print_transcript(listener, file, &whole, (double)count / SAMPLE_RATE_HZ, seconds);
+        status = print_transcript(listener, file, &whole, &times);
     }
-    kazeia_audio_release(samples);
+    json_decref(whole.segments);
     free(whole.text);
     free(whole.tokens);
     return status;
@@ -163,7 +177,9 @@ static kazeia_status open_listener(listening *listener) {
     settings.languages = run->options.language;
     settings.has_guards = !run->options.has_no_guards;
     CLI_TRY(cli_program_open(run, run->options.model, "listen", &listener->program));
+    CLI_TRY(cli_vad_open(run, &listener->vad));
     CLI_TRY(cli_runtime_open(run, &listener->runtime));
+    settings.vad = listener->vad;
     return cli_checked(run, kazeia_listen_create(listener->runtime, listener->program, &settings,
                                                  &listener->stage));
 }
@@ -174,6 +190,9 @@ static void close_listener(listening *listener) {
     }
     if (listener->program != NULL) {
         kazeia_program_close(listener->program);
+    }
+    if (listener->vad != NULL) {
+        kazeia_program_close(listener->vad);
     }
     if (listener->runtime != NULL) {
         kazeia_runtime_destroy(listener->runtime);

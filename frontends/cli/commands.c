@@ -24,6 +24,7 @@ const cli_command cli_commands[] = {
      cli_turn},
     {"commands", "check|match|test GRAMMAR [FILE...]", 2, SIZE_MAX,
      "try out voice commands: check, match and test a grammar", cli_commands_command},
+    {"vad", "FILE", 1, 1, "find the stretches of a sound file in which somebody speaks", cli_vad},
     {"bench", "", 0, 0, "measure how fast a language model is here", cli_bench},
     {"eval", "", 0, 0, "measure how well a language model predicts, or write its logits", cli_eval},
     // Ends the table, whose length depends on the build.

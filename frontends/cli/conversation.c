@@ -7,9 +7,14 @@
 #include "chat_setup.h"
 #include "engine.h"
 
+// A recording is one turn: a command that is said with a pause in it is heard in one window.
+#define TURN_PAUSE_MS 2000
+
 static kazeia_status open_listen(cli_run *run, cli_conversation *conversation) {
     kazeia_listen_settings settings = kazeia_listen_settings_default();
     settings.languages = run->options.language;
+    settings.vad = conversation->vad;
+    settings.pause_ms = TURN_PAUSE_MS;
     return cli_checked(run, kazeia_listen_create(conversation->runtime, conversation->listener,
                                                  &settings, &conversation->listen));
 }
@@ -49,6 +54,7 @@ kazeia_status cli_conversation_open(cli_run *run, cli_conversation *out_conversa
     // The cheap parts first: a mistake in the commands file must not wait for a model to open.
     CLI_TRY(open_commands(run, conversation));
     CLI_TRY(cli_program_open(run, run->options.stt, "listen", &conversation->listener));
+    CLI_TRY(cli_vad_open(run, &conversation->vad));
     CLI_TRY(cli_program_open(run, run->options.llm, "chat", &conversation->talker));
     CLI_TRY(cli_runtime_open(run, &conversation->runtime));
     CLI_TRY(open_speak(run, conversation));
@@ -86,6 +92,7 @@ void cli_conversation_close(cli_conversation *conversation) {
     destroy_stage(conversation->speak);
     close_program(conversation->listener);
     close_program(conversation->talker);
+    close_program(conversation->vad);
     if (conversation->commands != NULL) {
         kazeia_commands_close(conversation->commands);
     }

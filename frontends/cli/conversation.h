@@ -11,6 +11,7 @@
 typedef struct cli_conversation {
     kazeia_runtime *runtime;
     kazeia_program *listener, *talker;
+    kazeia_program *vad;       // NULL: whatever is recorded is listened to
     kazeia_commands *commands; // NULL: none were given
     kazeia_stage *listen, *chat, *speak;
     kazeia_voice *voice;

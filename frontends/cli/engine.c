@@ -7,7 +7,9 @@
 // here are the only ones that know it.
 #include "engine.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "clock.h"
 #include "model_path.h"
@@ -64,6 +66,35 @@ kazeia_status cli_program_open(cli_run *run, const char *model, const char *abil
         kazeia_program_close(program);
     }
     return status;
+}
+
+// Only in the folder of models: a file here that has the name by chance was not asked for.
+static bool find_usual_vad(cli_model_path *out_path) {
+    cli_model_path folder;
+    cli_sentence ignored = {""};
+    struct stat facts;
+    if (cli_models_folder(&folder, &ignored) != KAZEIA_OK) {
+        return false;
+    }
+    const int length =
+        snprintf(out_path->text, sizeof out_path->text, "%s/silero-vad.kzp", folder.text);
+    return length > 0 && (size_t)length < sizeof out_path->text &&
+           stat(out_path->text, &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+kazeia_status cli_vad_open(cli_run *run, kazeia_program **out_program) {
+    const cli_options *options = &run->options;
+    cli_model_path path;
+    *out_program = NULL;
+    if (options->vad != NULL) {
+        return strcmp(options->vad, "none") == 0
+                   ? KAZEIA_OK
+                   : cli_program_open(run, options->vad, "vad", out_program);
+    }
+    if (options->has_no_guards || !find_usual_vad(&path)) {
+        return KAZEIA_OK;
+    }
+    return cli_program_open(run, path.text, "vad", out_program);
 }
 
 kazeia_status cli_talker_open(cli_run *run, const kazeia_chat_settings *settings,

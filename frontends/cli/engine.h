@@ -14,6 +14,10 @@ kazeia_status cli_runtime_open(cli_run *run, kazeia_runtime **out_runtime);
 kazeia_status cli_program_open(cli_run *run, const char *model, const char *ability,
                                kazeia_program **out_program);
 
+// The program that tells speech from silence: that of --vad, else "silero-vad" where the folder of
+// models has it and the guards are on, else NULL; "none" is NULL, too.
+kazeia_status cli_vad_open(cli_run *run, kazeia_program **out_program);
+
 // A language model, ready to answer.
 typedef struct cli_talker {
     kazeia_runtime *runtime;

@@ -74,6 +74,8 @@ static const option_binding BINDINGS[] = {
     NAME("--template", chat_template),
     NAME("--language", language),
     SWITCH("--no-guards", has_no_guards),
+    NAME("--vad", vad),
+    SWITCH("--times", has_times),
     TEXT("--prompt", prompt),
     TEXT("--system", system),
     TEXT("--grammar", grammar),

@@ -22,14 +22,15 @@ typedef struct cli_options {
     bool is_help, is_json;
     // Numbers without a value of their own are 0, texts NULL.
     const char *output, *mode, *weights, *recipe, *kv, *chat_template;
-    const char *model, *stt, *llm, *voice, *language, *commands, *timeline;
+    const char *model, *stt, *llm, *vad, *voice, *language, *commands, *timeline;
     const char *home, *fixtures;
     const char *prompt, *system, *perplexity, *logits, *against;
     const char *grammar, *json_schema; // files
     const char *ids, *tools, *thinking, *overflow, *logit_bias;
     cli_repeated stops;
     bool ignores_stop;
-    bool is_raw, has_no_guards, is_special, is_decoding, is_union, is_verifying, is_every_tensor;
+    bool is_raw, has_no_guards, is_special, is_decoding, is_union, is_verifying, is_every_tensor,
+        has_times;
     uint64_t threads, memory_limit, context, activations, shards, max_tokens, top_k, seed;
     uint64_t prefill, decode, depth, repeat;
     uint64_t penalty_window, prompt_lookup, reserve;

@@ -94,7 +94,7 @@ const kz_stage_table kz_listen_stage_table = {.name = "listen",
                                               .destroy = destroy_listen};
 
 kazeia_listen_settings kazeia_listen_settings_default(void) {
-    return (kazeia_listen_settings){.languages = "auto", .has_guards = true, .pause_ms = 600};
+    return (kazeia_listen_settings){.languages = "auto", .has_guards = true, .pause_ms = 1000};
 }
 
 // The limit holds for each session by itself, as it does for all stages. A pause is the only

@@ -18,12 +18,14 @@ import program
 import tiny_listener
 import tiny_model
 
-HEARD = ["file", "language", "text", "tokens", "avg_logprob", "no_speech_prob", "audio_s", "seconds"]
+HEARD = ["file", "language", "text", "tokens", "avg_logprob", "no_speech_prob", "audio_s", "seconds",
+         "segments"]
 TURN = ["file", "transcript", "language", "command", "reply", "stages", "voice_to_voice_ms", "audio_s"]
 SILENCE = 0.3
 HEARD_TEXT = "Allume la lumière dans la chambre."
 # A person's voice, where the guards that listen for one are on.
 VOICE = program.ROOT / "examples/audio/mer_jaune.wav"
+DETECTOR = program.ROOT / "tests/golden/silero/silero_vad_16k.safetensors"
 
 
 def write_wave(path, seconds, rate=16000, channels=1):
@@ -47,7 +49,8 @@ class Speech(program.Program):
         super().setUpClass()
         tiny_model.write(cls.folder / "talker.gguf")
         tiny_listener.write(cls.folder / "listener", HEARD_TEXT)
-        for source, name in (("talker.gguf", "talker"), ("listener", "listener")):
+        for source, name in (("talker.gguf", "talker"), ("listener", "listener"),
+                             (DETECTOR, "detector")):
             result = cls.run_program("export", cls.folder / source, "-o", cls.folder / f"{name}.kzp")
             if result.returncode != 0:
                 raise RuntimeError(result.stderr)
@@ -86,6 +89,72 @@ class Speech(program.Program):
         self.assertEqual(line["audio_s"], 70.0)
         self.assertEqual(line["text"], " ".join([HEARD_TEXT] * 3))
         self.assertEqual(line["tokens"], list(HEARD_TEXT.encode()) * 3)
+        self.assertEqual([segment["text"] for segment in line["segments"]], [HEARD_TEXT] * 3)
+        self.assertEqual(line["segments"][0]["start_s"], 0.0)
+        self.assertEqual(line["segments"][2]["end_s"], 70.0)
+        for before, after in zip(line["segments"], line["segments"][1:]):
+            self.assertEqual(before["end_s"], after["start_s"])
+        text = self.assert_works("transcribe", "--model", "listener", "--no-guards", "--times", path)
+        first = text.splitlines()[0].split(" ", 2)
+        self.assertEqual((first[0], first[2], text.count("\n")), ("0.00", HEARD_TEXT, 3))
+
+    def join(self, name, pauses):
+        """A file of a person's voice after each of the pauses; where each one begins."""
+        _, voice = read_wave(VOICE)
+        samples, starts = array.array("h"), []
+        for pause in pauses:
+            samples.extend(array.array("h", bytes(2 * round(16000 * pause))))
+            starts.append(len(samples) / 16000)
+            samples.extend(voice)
+        path = self.folder / name
+        with wave.open(str(path), "wb") as sound:
+            sound.setparams((1, 2, 16000, 0, "NONE", ""))
+            sound.writeframes(samples.tobytes())
+        return path, starts
+
+    def test_voice_activity(self):
+        path, starts = self.join("voices.wav", (0, 2, 40, 3))
+        spans, = self.lines_of("vad", "--model", "detector", VOICE)
+        alone = spans[0]["start_s"], spans[-1]["end_s"]
+        self.assertTrue(0 <= alone[0] < alone[1] <= 6)
+        # In the long file each voice is found where it is, within a window and its hysteresis.
+        line, = self.transcribe("--vad", "detector", path)
+        segments = line["segments"]
+        self.assertEqual(len(segments), len(starts))
+        for segment, start in zip(segments, starts):
+            self.assertEqual(segment["text"], HEARD_TEXT)
+            self.assertAlmostEqual(segment["start_s"], start + alone[0], delta=0.1)
+            self.assertAlmostEqual(segment["end_s"], start + alone[1], delta=0.1)
+        spans, = self.lines_of("vad", "--model", "detector", path)
+        self.assertGreaterEqual(len(spans), len(starts))
+        text = self.assert_works("vad", "--model", "detector", path)
+        self.assertEqual(text.count("\n"), len(spans))
+
+    def test_nobody_speaks(self):
+        self.assertEqual(self.lines_of("vad", "--model", "detector", self.sound), [[]])
+        line, = self.transcribe("--vad", "detector", self.sound)
+        self.assertEqual((line["text"], line["segments"], line["no_speech_prob"]), ("", [], 1))
+        turn, = self.turn("--vad", "detector", "-o", self.folder / "nobody.wav", self.sound)
+        self.assertEqual((turn["transcript"], turn["reply"], turn["voice_to_voice_ms"]), ("", "", None))
+
+    def test_the_usual_voice_activity(self):
+        usual = self.folder / "silero-vad.kzp"
+        usual.write_bytes((self.folder / "detector.kzp").read_bytes())
+        try:
+            line, = self.lines_of("transcribe", "--model", "listener", VOICE)
+            self.assertGreater(line["segments"][0]["start_s"], 0)
+            line, = self.lines_of("transcribe", "--model", "listener", "--vad", "none", VOICE)
+            self.assertEqual(line["segments"][0]["start_s"], 0)
+            line, = self.transcribe(VOICE)
+            self.assertEqual(line["segments"][0]["start_s"], 0)
+        finally:
+            usual.unlink()
+
+    def test_voice_activity_refuses(self):
+        self.assert_fails(1, "'vad' expected", "vad", "--model", "listener", self.sound)
+        self.assert_fails(1, "'vad' expected", "transcribe", "--model", "listener", "--vad", "talker",
+                          self.sound)
+        self.assert_fails(1, "cannot read 'nowhere.wav'", "vad", "--model", "detector", "nowhere.wav")
 
     def test_silence_is_no_speech(self):
         path = self.folder / "silence.wav"

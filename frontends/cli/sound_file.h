@@ -1,0 +1,24 @@
+// sound_file.h: a sound file of any length into a stage that takes samples at 16 kHz.
+//
+// in:  a path, a stage
+// out: what the stage makes of it, piece by piece
+#ifndef CLI_SOUND_FILE_H
+#define CLI_SOUND_FILE_H
+
+#include "engine.h"
+#include "progress.h"
+
+#define CLI_SOUND_RATE_HZ 16000
+
+// What one file took.
+typedef struct cli_sound_times {
+    double audio_s;
+    double seconds; // of the stage's work: reading and resampling are not the model's time
+} cli_sound_times;
+
+// Resets the stage, feeds it the file and takes all that comes, the rest after its end included;
+// Ctrl-C cancels it. `progress` NULL: no bar.
+kazeia_status cli_sound_file_drive(cli_run *run, const cli_drive *drive, const char *path,
+                                   cli_progress *progress, cli_sound_times *out_times);
+
+#endif
