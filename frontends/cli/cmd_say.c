@@ -1,11 +1,12 @@
 // cmd_say.c: kazeia say.
 //
 // in:  a text, or standard input as it comes
-// out: a sound file; how fast it was made
+// out: a sound file; how fast it was made; with --show-spoken the words, too
 //
 // The real-time factor counts the time in which the voice worked, not the waiting for standard
 // input.
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "engine.h"
 #include "kazeia/listen.h"
 #include "kazeia/speak.h"
+#include "kazeia/text.h"
 #include "output.h"
 
 #define PIECE_SAMPLES 4096
@@ -28,7 +30,26 @@ typedef struct speaking {
     double start_ms; // of the first text
     double first_ms; // from there to the first sample; < 0: none yet
     double compute_ms;
+    char *text; // all that was fed; only with --show-spoken
+    size_t text_bytes;
 } speaking;
+
+static kazeia_status remember_text(speaking *speech, const char *text, size_t bytes) {
+    char *longer = NULL;
+    if (!speech->run->options.shows_spoken) {
+        return KAZEIA_OK;
+    }
+    // One byte more: an empty text is a text.
+    longer = realloc(speech->text, speech->text_bytes + bytes + 1);
+    if (longer == NULL) {
+        return cli_fail(&speech->run->failure, KAZEIA_OUT_OF_MEMORY, "no memory for %zu bytes",
+                        speech->text_bytes + bytes);
+    }
+    memcpy(longer + speech->text_bytes, text, bytes);
+    speech->text = longer;
+    speech->text_bytes += bytes;
+    return KAZEIA_OK;
+}
 
 static kazeia_status take_samples(void *context, const void *out, size_t count) {
     speaking *speech = context;
@@ -47,6 +68,7 @@ static kazeia_status speak_piece(const cli_drive *drive, speaking *speech, const
     if (speech->start_ms < 0) {
         speech->start_ms = start_ms;
     }
+    CLI_TRY(remember_text(speech, text, bytes));
     CLI_TRY(cli_drive_feed(speech->run, drive, text, bytes));
     // What can be spoken is spoken before the next read, which may wait for a person.
     CLI_TRY(cli_drive_drain(speech->run, drive));
@@ -122,22 +144,63 @@ static kazeia_status speak_to_file(speaking *speech) {
     return status;
 }
 
-static kazeia_status print_result(const speaking *speech) {
+// The language of the words: the one given, else what the voice is named after, as fr in
+// "espeak:fr".
+static const char *words_language(const cli_options *options) {
+    const char *colon = options->voice == NULL ? NULL : strrchr(options->voice, ':');
+    if (options->language != NULL || colon == NULL) {
+        return options->language;
+    }
+    return colon + 1;
+}
+
+// *out_words belongs to the reader.
+static kazeia_status find_words(const speaking *speech, kazeia_reader **out_reader,
+                                const char **out_words, size_t *out_bytes) {
+    cli_run *run = speech->run;
+    CLI_TRY(
+        cli_checked(run, kazeia_reader_create(words_language(&run->options), 0, NULL, out_reader)));
+    const char *text = speech->text == NULL ? "" : speech->text;
+    return cli_checked(
+        run, kazeia_reader_say(*out_reader, text, speech->text_bytes, out_words, out_bytes));
+}
+
+static kazeia_status print_figures(const speaking *speech, const char *words, size_t bytes) {
     cli_run *run = speech->run;
     const double audio_s = (double)speech->sample_count / kazeia_speak_sample_rate(speech->stage);
     if (run->options.is_json) {
         json_t *first = speech->first_ms < 0 ? json_null() : cli_json_real(speech->first_ms);
         // A silence has no factor: the division gives none, and so the JSON null.
-        return cli_print_json(json_pack("{s:o, s:o, s:o}", "audio_s", cli_json_real(audio_s),
-                                        "first_audio_ms", first, "rtf",
+        json_t *spoken = words == NULL ? NULL : cli_json_text(words, bytes);
+        return cli_print_json(json_pack("{s:o*, s:o, s:o, s:o}", "spoken", spoken, "audio_s",
+                                        cli_json_real(audio_s), "first_audio_ms", first, "rtf",
                                         cli_json_real(speech->compute_ms / 1e3 / audio_s)),
                               &run->failure);
+    }
+    if (words != NULL) {
+        CLI_TRY(cli_print_bytes(words, bytes, &run->failure));
+        CLI_TRY(cli_print_bytes("\n", 1, &run->failure));
     }
     if (speech->sample_count == 0) {
         return cli_print(&run->failure, "%s: nothing to say\n", run->options.output);
     }
     return cli_print(&run->failure, "%s: %.1f s of speech; first sound after %.0f ms\n",
                      run->options.output, audio_s, speech->first_ms);
+}
+
+static kazeia_status print_result(const speaking *speech) {
+    kazeia_reader *reader = NULL;
+    const char *words = NULL;
+    size_t bytes = 0;
+    kazeia_status status = KAZEIA_OK;
+    if (speech->run->options.shows_spoken) {
+        status = find_words(speech, &reader, &words, &bytes);
+    }
+    if (status == KAZEIA_OK) {
+        status = print_figures(speech, words, bytes);
+    }
+    kazeia_reader_destroy(reader);
+    return status;
 }
 
 kazeia_status cli_say(cli_run *run) {
@@ -155,5 +218,6 @@ kazeia_status cli_say(cli_run *run) {
     if (speech.runtime != NULL) {
         kazeia_runtime_destroy(speech.runtime);
     }
+    free(speech.text);
     return status;
 }

@@ -101,6 +101,7 @@ static const option_binding BINDINGS[] = {
     CHOICE("--overflow", overflow),
     WHOLE("--reserve", reserve, 1, 1 << 24),
     SWITCH("--special", is_special),
+    SWITCH("--show-spoken", shows_spoken),
     // "--decode" is a switch of tokenize and a number of bench: binding_of chooses by whether
     // docs/options gives it an argument.
     SWITCH("--decode", is_decoding),

@@ -28,7 +28,7 @@ typedef struct cli_options {
     const char *grammar, *json_schema; // files
     const char *ids, *tools, *thinking, *overflow, *logit_bias;
     cli_repeated stops;
-    bool ignores_stop;
+    bool ignores_stop, shows_spoken;
     bool is_raw, has_no_guards, is_special, is_decoding, is_union, is_verifying, is_every_tensor,
         has_times;
     uint64_t threads, memory_limit, context, activations, shards, max_tokens, top_k, seed;

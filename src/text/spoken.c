@@ -261,6 +261,10 @@ kazeia_status kz_spoken_stream_create(const char *language, const kazeia_allocat
     return KAZEIA_OK;
 }
 
+bool kz_spoken_is_known(const char *language) {
+    return kz_spoken_language_find(language) != NULL;
+}
+
 bool kz_spoken_has_words(const char *language) {
     return kz_spoken_language_find(language) != NULL && kz_speller_is_built();
 }

@@ -25,7 +25,8 @@ typedef struct kz_spoken_stream kz_spoken_stream;
 KAZEIA_MUST_CHECK kazeia_status kz_spoken_stream_create(const char *language,
                                                         const kazeia_allocator *allocator,
                                                         kz_spoken_stream **out_stream);
-// Whether numbers and signs of that language become words in this build.
+// Whether there are words for that language; the second: in this build, too.
+bool kz_spoken_is_known(const char *language);
 bool kz_spoken_has_words(const char *language);
 // NULL is fine.
 void kz_spoken_stream_destroy(kz_spoken_stream *stream);
