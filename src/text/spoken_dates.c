@@ -5,7 +5,7 @@
 
 #include "text/spoken_words.h"
 
-enum { FIRST_YEAR = 1100, LAST_YEAR = 2099, YEAR_DIGITS = 4, PIVOT_YEAR = 50 };
+enum { FIRST_YEAR = 1010, LAST_YEAR = 2199, YEAR_DIGITS = 4, PIVOT_YEAR = 50 };
 
 // ---- years --------------------------------------------------------------------------------------
 
@@ -413,12 +413,15 @@ static size_t read_clock(kz_words *w, size_t at, size_t digits) {
         }
         return 0;
     }
-    if (kz_words_digits(w, minute_at) != 2 || hour > 24 || kz_words_value(w, minute_at, 2) > 59 ||
-        kz_words_is_letter(w, minute_at + 2)) {
+    if (kz_words_digits(w, minute_at) != 2 || hour > 24 || kz_words_value(w, minute_at, 2) > 59) {
         return 0;
     }
     size_t end = minute_at + 2;
     const size_t period = match_period(w, end, &letter);
+    // "5:30am" is a time, "5:30x" is none.
+    if (period == 0 && kz_words_is_letter(w, end)) {
+        return 0;
+    }
     say_clock(w, hour, kz_words_value(w, minute_at, 2), period > 0);
     if (period > 0) {
         say_period(w, letter);

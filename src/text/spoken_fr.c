@@ -209,6 +209,9 @@ static const kz_scale scales[] = {
 static const kz_spoken_abbreviation abbreviations[] = {
     // People.
     {"M.", "monsieur", KZ_BEFORE_CAPITAL},
+    {"M. et", "monsieur et", KZ_EXACT},
+    {"M. ou", "monsieur ou", KZ_EXACT},
+    {"M. le", "monsieur le", KZ_EXACT},
     {"MM.", "messieurs", KZ_EXACT},
     {"Mr", "monsieur", KZ_EXACT},
     {"Mr.", "monsieur", KZ_EXACT},
@@ -416,6 +419,16 @@ static const kz_spoken_abbreviation abbreviations[] = {
     {"Suppr", "supprimer", KZ_EXACT},
     {"Échap", "échappement", KZ_EXACT},
 
+    // Units without a number.
+    {"kg", "kilo", KZ_EXACT},
+    {"km", "kilomètre", KZ_EXACT},
+    {"cm", "centimètre", KZ_EXACT},
+    {"mm", "millimètre", KZ_EXACT},
+    {"m²", "mètre carré", KZ_EXACT},
+    {"m³", "mètre cube", KZ_EXACT},
+    {"km/h", "kilomètres-heure", KZ_EXACT},
+    {"kWh", "kilowattheure", KZ_EXACT},
+    {"°C", "degrés Celsius", KZ_EXACT},
     {"x", "fois", KZ_IN_NUMBERS},
     {"Wi-Fi", "wifi", KZ_EXACT},
     {"WiFi", "wifi", KZ_EXACT},
@@ -436,7 +449,7 @@ static const kz_spoken_sign signs[] = {
     {'@', "arobase", KZ_ALWAYS},
     {'%', "pour cent", KZ_ALWAYS},
     {0x2030, "pour mille", KZ_ALWAYS},
-    {'$', "dollar", KZ_ALWAYS},
+    {'$', "dollars", KZ_ALWAYS},
     {'/', "sur", KZ_IN_NUMBERS},
     {'^', "puissance", KZ_IN_FORMULA},
     {'^', "", KZ_ALWAYS},
@@ -453,7 +466,7 @@ static const kz_spoken_sign signs[] = {
     {0xb0, "degrés", KZ_ALWAYS},
     {0xa7, "paragraphe", KZ_ALWAYS},
     {0xa9, "copyright", KZ_ALWAYS},
-    {0x20ac, "euro", KZ_ALWAYS},
+    {0x20ac, "euros", KZ_ALWAYS},
     {0xa3, "livre", KZ_ALWAYS},
     {0xa5, "yen", KZ_ALWAYS},
     {0x3c0, "pi", KZ_ALWAYS},
@@ -622,7 +635,7 @@ const kz_spoken_language kz_spoken_french = {
                     "section annexe article "
                     "phase type niveau paragraphe épisode saison groupe classe planche figure "
                     "tableau chant lot "
-                    "appendice module leçon étape chap. ",
+                    "appendice module leçon étape chap art t vol fig ",
     .regnal_names =
         " louis henri françois charles philippe napoléon jean paul jean-paul benoît pie léon "
         "grégoire élisabeth elizabeth elisabeth georges george guillaume édouard edouard richard "

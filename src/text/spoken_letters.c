@@ -211,7 +211,10 @@ size_t kz_words_read_roman(kz_words *w, size_t at) {
     if (value == 0 || w->segment[end] == '\'' || kz_words_digits(w, end) > 0) {
         return ordinal;
     }
-    kz_words_word_before(w, at, before);
+    // "chap. II"
+    const size_t behind = kz_words_back_space(w, at);
+    const bool is_short = behind > 0 && w->segment[behind - 1] == '.';
+    kz_words_word_before(w, is_short ? behind - 1 : at, before);
     const bool is_part = kz_words_is_listed(w->language->roman_before, before);
     const bool is_regnal =
         follows_name(w, at) && kz_words_is_listed(w->language->regnal_names, before);
@@ -346,8 +349,7 @@ void kz_words_spell(kz_words *w, size_t at, size_t end) {
     }
 }
 
-// Whether a line is shouted: of its words of two and more letters more are in capitals than not,
-// and one of them is no acronym.
+// Whether a line is shouted: of its words of two and more letters three in four are in capitals.
 bool kz_words_is_capitals(const kz_words *w) {
     size_t capitals = 0, others = 0;
     for (size_t at = 0; at < w->count;) {
@@ -364,7 +366,8 @@ bool kz_words_is_capitals(const kz_words *w) {
         }
         at = end;
     }
-    return capitals > 1 && capitals >= others;
+    // A few acronyms in a short sentence are not shouted.
+    return capitals > 1 && capitals >= 3 * others;
 }
 
 static bool is_beside_digit(const kz_words *w, size_t at, size_t end) {

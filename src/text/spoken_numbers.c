@@ -198,6 +198,11 @@ bool kz_words_noun_is_feminine(const kz_words *w, size_t at) {
         return false;
     }
     kz_words_word(w, at + 1, noun);
+    // "1 demi-sœur": the gender is the second word's.
+    const size_t hyphen = kz_words_word_end(w, at + 1);
+    if (w->segment[hyphen] == '-' && kz_words_is_listed(" demi mini micro grand ex ", noun)) {
+        kz_words_word(w, hyphen + 1, noun);
+    }
     const size_t count = strlen(noun);
     if (count > 3 && noun[count - 1] == 's' && !kz_words_is_listed(l->feminine_nouns, noun) &&
         !kz_words_is_listed(l->masculine_nouns, noun)) {
@@ -313,7 +318,7 @@ static size_t say_half(kz_words *w, size_t end) {
     const size_t unit_length = at > end ? kz_words_match_unit(w, at, &unit) : 0;
     const bool is_unit = unit_length > 0;
     const bool has_noun = at > end && (is_unit || noun[0] != '\0') &&
-                          !kz_words_is_listed(" de du des d of the and et ou or ", noun);
+                          !kz_words_is_listed(" de du des d of the a an and et ou or ", noun);
     const bool is_feminine = is_unit ? unit->is_feminine : kz_words_noun_is_feminine(w, end);
     if (!has_noun) {
         say_part(w, 1, 2);

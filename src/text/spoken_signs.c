@@ -122,6 +122,8 @@ static size_t read_hash(kz_words *w, size_t at) {
         kz_words_say(w, w->language->number);
     } else if (kz_char_is_alnum(next)) {
         kz_words_say(w, w->language->hashtag);
+    } else {
+        kz_words_say(w, w->language->sharp);
     }
     return 1;
 }
