@@ -103,11 +103,14 @@ static uint32_t write_draft(kz_loop *loop) {
     // The pending token takes a place of its own in the context and in the call.
     const uint32_t context_room = kz_session_limit(loop->session) - length;
     const uint32_t call_room = kz_session_step_limit(loop->session);
-    uint32_t capacity = least(least(draft->limit, draft->length), draft->room);
-    capacity = least(capacity, least(context_room, call_room) - 1);
-    if (!loop->ids || capacity == 0) {
+    // Other sequences may hold most rows: a guess must not fail where a token would fit.
+    const uint32_t rows = kz_cache_rows_free(kz_session_rows(loop->session));
+    const uint32_t room = least(least(context_room, call_room), rows);
+    const uint32_t wanted = least(least(draft->limit, draft->length), draft->room);
+    if (!loop->ids || wanted == 0 || room < 2) {
         return 0;
     }
+    const uint32_t capacity = least(wanted, room - 1);
     return (uint32_t)kz_lookup_draft(loop->ids, loop->id_count, draft->least_match, draft->tokens,
                                      capacity);
 }

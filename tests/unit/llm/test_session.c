@@ -366,6 +366,46 @@ static void prompt_lookup_writes_the_same(void **state) {
     close_fixture(&f);
 }
 
+// Guesses take rows of the cache; where branches leave few, they must not take the last ones.
+static void prompt_lookup_fails_no_sooner(void **state) {
+    (void)state;
+    fixture f;
+    char expected[16][REPLY_BYTES], reply[REPLY_BYTES];
+    kazeia_status ends[16];
+    kz_chat_settings settings = {
+        .max_tokens = 30, .branches = 2, .sampling = {.temperature = 0.3f, .top_p = 1.0f}};
+    open_program(&f);
+    uint32_t drafted = 0, busy = 0;
+    for (int kind = 0; kind < 2; kind++) {
+        settings.prompt_lookup = kind ? KZ_DRAFT_LIMIT : 0;
+        f.chat = open_chat(&f, &settings);
+        for (uint32_t turn = 0; turn < 16; turn++) {
+            size_t length = 0, bytes = 0;
+            assert_int_equal(kz_chat_select(f.chat, turn % 2), KAZEIA_OK);
+            assert_int_equal(kz_chat_feed(f.chat, "la la la la", 11, &bytes), KAZEIA_OK);
+            assert_int_equal(kz_chat_finish(f.chat), KAZEIA_OK);
+            kazeia_status status = KAZEIA_OK;
+            while (status == KAZEIA_OK && length + 64 < REPLY_BYTES) {
+                status = kz_chat_next(f.chat, reply + length, 64, &bytes);
+                length += bytes;
+            }
+            reply[length] = '\0';
+            if (kind == 0) {
+                ends[turn] = status;
+                memcpy(expected[turn], reply, length + 1);
+                busy += status == KAZEIA_BUSY;
+            }
+            assert_int_equal(status, ends[turn]);
+            assert_string_equal(reply, expected[turn]);
+            drafted += kz_chat_statistics_of(f.chat).drafted_tokens;
+        }
+        kz_chat_destroy(f.chat);
+    }
+    assert_true(drafted > 0 && busy > 0);
+    f.chat = NULL;
+    close_fixture(&f);
+}
+
 static void stop_strings_end_a_reply_before_them(void **state) {
     (void)state;
     fixture f;
@@ -502,6 +542,7 @@ int main(void) {
         cmocka_unit_test(old_turns_go_between_the_turns),
         cmocka_unit_test(a_turn_that_fills_the_context_makes_room),
         cmocka_unit_test(prompt_lookup_writes_the_same),
+        cmocka_unit_test(prompt_lookup_fails_no_sooner),
         cmocka_unit_test(stop_strings_end_a_reply_before_them),
         cmocka_unit_test(biases_and_penalties_reach_the_choice),
         cmocka_unit_test(thoughts_and_calls_are_not_spoken),
