@@ -213,9 +213,9 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_restore(kazeia_stage *cha
                                                                const char *path);
 
 // --- Measuring ----------------------------------------------------------------------------------
-// These calls belong between turns. Each computes from an empty cache and may allocate; the
-// conversation keeps its text and is computed again in its next turn. They run to their end unless
-// kazeia_stage_cancel stops them: KAZEIA_CANCELLED, until reset or kazeia_chat_end_turn.
+// Between turns; BUSY while one is under way. Each computes from an empty cache and may allocate;
+// the conversation keeps its text and is computed again in its next turn. They run to their end
+// unless kazeia_stage_cancel stops them: KAZEIA_CANCELLED, until reset or kazeia_chat_end_turn.
 
 // Receives one row of logits after another, `logits` [vocabulary_size] of the token at `position`
 // in what was given: they rate the token after it. Valid during the call. A status other than

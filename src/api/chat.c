@@ -290,6 +290,7 @@ kazeia_status kazeia_chat_logits(kazeia_stage *chat, const int32_t *ids, size_t 
     logits_receiver receiver = {.sink = sink, .context = context};
     // The stage's own session measures: a second one would double the memory of the cache.
     kz_chat *model = chat_of(chat);
+    KZ_TRY(kz_chat_require_idle(model));
     const kz_measurement measurement = {.session = kz_chat_session(model),
                                         .allocator = kz_chat_allocator(model),
                                         .sink = pass_logits,
@@ -339,6 +340,10 @@ kazeia_status kazeia_chat_measure(kazeia_stage *chat, kazeia_stage *other,
     KZ_TRY(kz_require((const void *)(uintptr_t)sink, "measure: sink"));
     row_receiver receiver = {.sink = sink, .context = context};
     kz_chat *model = chat_of(chat);
+    KZ_TRY(kz_chat_require_idle(model));
+    if (other) {
+        KZ_TRY(kz_chat_require_idle(chat_of(other)));
+    }
     const kz_measurement measurement = {.session = kz_chat_session(model),
                                         .other = other ? kz_chat_session(chat_of(other)) : NULL,
                                         .allocator = kz_chat_allocator(model),
@@ -359,6 +364,7 @@ kazeia_status kazeia_chat_perplexity(kazeia_stage *chat, const char *text, size_
     KZ_TRY(kz_require(out_perplexity, "perplexity: out_perplexity"));
     KZ_TRY(kz_require(out_tokens, "perplexity: out_tokens"));
     kz_chat *model = chat_of(chat);
+    KZ_TRY(kz_chat_require_idle(model));
     const kz_program *program = ((const chat_stage *)chat)->program;
     kz_perplexity perplexity = {0};
     KZ_TRY(kz_measure_perplexity(kz_chat_session(model), &kz_program_describe(program)->tokenizer,
@@ -375,6 +381,7 @@ kazeia_status kazeia_chat_bench(kazeia_stage *chat, uint32_t prefill, uint32_t d
     KZ_TRY(kz_require(out_prefill_tokens_per_s, "bench: out_prefill_tokens_per_s"));
     KZ_TRY(kz_require(out_decode_tokens_per_s, "bench: out_decode_tokens_per_s"));
     kz_chat *model = chat_of(chat);
+    KZ_TRY(kz_chat_require_idle(model));
     kz_session *session = kz_chat_session(model);
     kz_speed speed = {0};
     KZ_TRY(kz_measure_speed(session, prefill, decode, depth, kz_session_vocabulary(session),

@@ -91,6 +91,9 @@ kazeia_status kz_chat_finish(kz_chat *chat) {
 // back from inside one ends at its first byte and at least one character is given.
 // Gives out waiting bytes, as many whole characters as fit.
 static void hand_over(kz_chat *chat, char *out, size_t capacity, size_t *out_bytes) {
+    if (chat->waiting_count == 0) {
+        return; // without a tokenizer there is no buffer either
+    }
     size_t bytes = chat->waiting_count < capacity ? chat->waiting_count : capacity;
     const char *from = chat->waiting + chat->waiting_from;
     while (bytes < chat->waiting_count && ((uint8_t)from[bytes] & 0xc0) == 0x80) {
@@ -196,7 +199,7 @@ void kz_chat_end_turn(kz_chat *chat, size_t heard_bytes) {
 
 // --- Between turns ------------------------------------------------------------------------------
 
-static kazeia_status require_idle(const kz_chat *chat) {
+kazeia_status kz_chat_require_idle(const kz_chat *chat) {
     const bool is_fed =
         phase_of(chat) == PHASE_COLLECTING && (chat->turn.count > 0 || chat->has_turn_ids);
     return can_be_fed(chat) && !is_fed
@@ -218,7 +221,7 @@ static bool is_utf8(const char *text, size_t bytes) {
 
 kazeia_status kz_chat_append(kz_chat *chat, const char *role, const char *text, size_t bytes,
                              const char *tool_calls) {
-    KZ_TRY(require_idle(chat));
+    KZ_TRY(kz_chat_require_idle(chat));
     kz_history *history = &present_branch(chat)->history;
     const char *known = kz_history_role(role);
     const size_t call_bytes = tool_calls ? strlen(tool_calls) : 0;
@@ -244,7 +247,7 @@ kazeia_status kz_chat_append(kz_chat *chat, const char *role, const char *text, 
 }
 
 kazeia_status kz_chat_rewind(kz_chat *chat, size_t count) {
-    KZ_TRY(require_idle(chat));
+    KZ_TRY(kz_chat_require_idle(chat));
     kz_history *history = &present_branch(chat)->history;
     const size_t messages = history->count - count_system(history);
     if (count > messages) {
@@ -266,7 +269,7 @@ static kazeia_status check_branch(const kz_chat *chat, uint32_t branch) {
 }
 
 kazeia_status kz_chat_fork(kz_chat *chat, uint32_t target) {
-    KZ_TRY(require_idle(chat));
+    KZ_TRY(kz_chat_require_idle(chat));
     KZ_TRY(check_branch(chat, target));
     chat_branch *from = present_branch(chat), *to = &chat->branches[target];
     if (from == to) {
@@ -281,7 +284,7 @@ kazeia_status kz_chat_fork(kz_chat *chat, uint32_t target) {
 }
 
 kazeia_status kz_chat_select(kz_chat *chat, uint32_t branch) {
-    KZ_TRY(require_idle(chat));
+    KZ_TRY(kz_chat_require_idle(chat));
     KZ_TRY(check_branch(chat, branch));
     present_branch(chat)->random = kz_sampler_random(chat->sampler);
     chat->present = branch;
@@ -293,12 +296,12 @@ kazeia_status kz_chat_select(kz_chat *chat, uint32_t branch) {
 }
 
 kazeia_status kz_chat_save(kz_chat *chat, const char *path) {
-    KZ_TRY(require_idle(chat));
+    KZ_TRY(kz_chat_require_idle(chat));
     return kz_chat_file_save(chat, path);
 }
 
 kazeia_status kz_chat_restore(kz_chat *chat, const char *path) {
-    KZ_TRY(require_idle(chat));
+    KZ_TRY(kz_chat_require_idle(chat));
     KZ_TRY(kz_chat_file_restore(chat, path));
     set_phase(chat, PHASE_COLLECTING);
     return KAZEIA_OK;

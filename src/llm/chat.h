@@ -146,7 +146,8 @@ const uint32_t *kz_chat_reply_ids(const kz_chat *chat, size_t *out_count);
 // A part of the last reply, up to where it is written: [*out_bytes], valid until the next call. An
 // absent part, and any without a reply, has 0 bytes.
 const char *kz_chat_reply_part(const kz_chat *chat, kz_message_part part, size_t *out_bytes);
-// For measuring (llm/measure.h), between turns.
+// For measuring (llm/measure.h), which kz_chat_require_idle allows: BUSY while a turn is under way.
+KAZEIA_MUST_CHECK kazeia_status kz_chat_require_idle(const kz_chat *chat);
 kz_session *kz_chat_session(kz_chat *chat);
 const kazeia_allocator *kz_chat_allocator(const kz_chat *chat);
 

@@ -371,6 +371,31 @@ static void perplexity_is_the_references(void **state) {
     kazeia_stage_destroy(chat);
 }
 
+// A call that came between prompt and reply would take the cache away from under the reply.
+static void measuring_waits_for_the_turn(void **state) {
+    (void)state;
+    const int32_t ids[] = {1, 2, 3, 4};
+    double number = 0.0;
+    size_t count = 0;
+    row_check check = {.expected = expected, .next = 4};
+    kazeia_stage *chat = open_chat();
+    assert_int_equal(kazeia_stage_feed(chat, "Salut", 5, &count), KAZEIA_OK);
+    assert_int_equal(kazeia_chat_logits(chat, ids, 4, 4, check_row, &check), KAZEIA_BUSY);
+    assert_int_equal(kazeia_stage_finish(chat), KAZEIA_OK);
+    assert_int_equal(kazeia_chat_bench(chat, 8, 1, 0, &number, &number), KAZEIA_BUSY);
+    assert_int_equal(kazeia_chat_perplexity(chat, TEXT, strlen(TEXT), CHUNK, &number, &count),
+                     KAZEIA_BUSY);
+    kazeia_stage *other = open_chat();
+    const kazeia_measured measured = {.ids = ids, .id_count = 4};
+    pair_check pair = {.count = 4};
+    assert_int_equal(kazeia_chat_measure(chat, NULL, &measured, check_pair, &pair), KAZEIA_BUSY);
+    assert_int_equal(kazeia_chat_measure(other, chat, &measured, check_pair, &pair), KAZEIA_BUSY);
+    kazeia_stage_destroy(other);
+    drain(chat);
+    assert_int_equal(kazeia_chat_logits(chat, ids, 4, 4, check_row, &check), KAZEIA_OK);
+    kazeia_stage_destroy(chat);
+}
+
 // The ids that a greedy chat answers with.
 static size_t answer(kazeia_stage *chat, const char *text, int32_t *out_ids, size_t capacity) {
     char piece[64];
@@ -438,6 +463,7 @@ int main(void) {
         cmocka_unit_test(perplexity_is_the_references),
         cmocka_unit_test(speed_is_measured_within_the_context),
         cmocka_unit_test(measuring_leaves_the_conversation_alone),
+        cmocka_unit_test(measuring_waits_for_the_turn),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
