@@ -80,7 +80,7 @@ typedef struct kazeia_vad_settings {
     const kazeia_allocator *allocator; // NULL: the runtime's
 } kazeia_vad_settings;
 
-// 0.5; 250, 150 and 300 ms.
+// 0.5; 250, 100 and 300 ms.
 KAZEIA_API kazeia_vad_settings kazeia_vad_settings_default(void);
 
 // A stage: in: f32 mono samples at 16 kHz; out: kazeia_speech_span, one a call. A span is given

@@ -65,7 +65,7 @@ const kz_stage_table kz_vad_stage_table = {.name = "vad",
 
 kazeia_vad_settings kazeia_vad_settings_default(void) {
     return (kazeia_vad_settings){
-        .threshold = 0.5f, .min_speech_ms = 250, .pre_roll_ms = 150, .hang_over_ms = 300};
+        .threshold = 0.5f, .min_speech_ms = 250, .pre_roll_ms = 100, .hang_over_ms = 300};
 }
 
 kazeia_status kazeia_vad_create(kazeia_runtime *runtime, kazeia_program *program,
