@@ -17,6 +17,7 @@
 #include "kazeia/speak.h"
 #include "kazeia/text.h"
 #include "output.h"
+#include "voice_program.h"
 
 #define PIECE_SAMPLES 4096
 #define PIECE_BYTES 4096
@@ -26,6 +27,7 @@ typedef struct speaking {
     kazeia_runtime *runtime;
     kazeia_stage *stage;
     kazeia_audio_writer *writer;
+    cli_voice_program program; // whose voice it is, if a program's
     uint64_t sample_count;
     double start_ms; // of the first text
     double first_ms; // from there to the first sample; < 0: none yet
@@ -58,6 +60,7 @@ static kazeia_status take_samples(void *context, const void *out, size_t count) 
         speech->first_ms = cli_now_ms() - speech->start_ms;
     }
     speech->sample_count += count;
+    CLI_TRY(cli_voice_program_keep(speech->run, &speech->program, out, count));
     return cli_checked(speech->run, kazeia_audio_writer_append(speech->writer, out, count));
 }
 
@@ -124,6 +127,7 @@ static kazeia_status open_voice(speaking *speech) {
     settings.language = options->language;
     settings.speed = (float)options->speed;
     CLI_TRY(cli_runtime_open(speech->run, &speech->runtime));
+    CLI_TRY(cli_voice_program_open(speech->run, &settings, &speech->program));
     return cli_checked(speech->run,
                        kazeia_speak_create(speech->runtime, &settings, &speech->stage));
 }
@@ -172,9 +176,10 @@ static kazeia_status print_figures(const speaking *speech, const char *words, si
         json_t *first = speech->first_ms < 0 ? json_null() : cli_json_real(speech->first_ms);
         // A silence has no factor: the division gives none, and so the JSON null.
         json_t *spoken = words == NULL ? NULL : cli_json_text(words, bytes);
-        return cli_print_json(json_pack("{s:o*, s:o, s:o, s:o}", "spoken", spoken, "audio_s",
+        return cli_print_json(json_pack("{s:o*, s:o, s:o, s:o, s:o*}", "spoken", spoken, "audio_s",
                                         cli_json_real(audio_s), "first_audio_ms", first, "rtf",
-                                        cli_json_real(speech->compute_ms / 1e3 / audio_s)),
+                                        cli_json_real(speech->compute_ms / 1e3 / audio_s), "voice",
+                                        cli_voice_program_json(speech->stage)),
                               &run->failure);
     }
     if (words != NULL) {
@@ -210,11 +215,15 @@ kazeia_status cli_say(cli_run *run) {
         status = speak_to_file(&speech);
     }
     if (status == KAZEIA_OK) {
+        status = cli_voice_program_dump(run, &speech.program);
+    }
+    if (status == KAZEIA_OK) {
         status = print_result(&speech);
     }
     if (speech.stage != NULL) {
         kazeia_stage_destroy(speech.stage);
     }
+    cli_voice_program_close(&speech.program);
     if (speech.runtime != NULL) {
         kazeia_runtime_destroy(speech.runtime);
     }

@@ -20,6 +20,7 @@ const cli_command cli_commands[] = {
     {"tokenize", "", 0, 0, "turn texts on standard input into token ids, and back", cli_tokenize},
     {"template", "", 0, 0, "turn conversations on standard input into prompts", cli_template},
     {"say", "TEXT|-", 1, 1, "speak a text, or standard input, into a sound file", cli_say},
+    {"codec", "decode CODES.npy", 2, 2, "turn a voice's codes into sound", cli_codec},
     {"spoken", "", 0, 0, "put texts on standard input in the words that a voice says", cli_spoken},
     {"sentences", "", 0, 0, "cut texts on standard input into sentences", cli_sentences},
     {"turn", "IN.wav...", 1, SIZE_MAX, "answer spoken sentences aloud: a whole conversation",

@@ -113,6 +113,15 @@ static const option_binding BINDINGS[] = {
     NAME("--logits", logits),
     NAME("--against", against),
     NAME("--voice", voice),
+    SWITCH("--greedy", is_greedy),
+    SWITCH("--whole", is_whole),
+    WHOLE("--max-frames", max_frames, 1, 1 << 20),
+    NAME("--dump", dump),
+    TEXT("--instruct", instruct),
+    NAME("--voice-vector", voice_vector),
+    NAME("--ref-codes", ref_codes),
+    TEXT("--ref-text", ref_text),
+    WHOLE("--chunk", chunk, 1, 1 << 20),
     // Wider than any one voice takes; the voice names its own range when it refuses.
     REAL("--speed", speed, 0.25, 4),
     NAME("--stt", stt),
@@ -124,8 +133,8 @@ static const option_binding BINDINGS[] = {
     SWITCH("--union", is_union),
 };
 #define BINDING_COUNT (sizeof BINDINGS / sizeof BINDINGS[0])
-// A 65th option would share a bit with the first.
-_Static_assert(BINDING_COUNT <= 64, "cli_options.given has a bit for each");
+#define GIVEN_BITS (8 * sizeof((cli_options *)NULL)->given)
+_Static_assert(BINDING_COUNT <= GIVEN_BITS, "cli_options.given has a bit for each");
 
 static bool is_same(const char *whole, const char *text, size_t length) {
     return strlen(whole) == length && memcmp(whole, text, length) == 0;
@@ -328,13 +337,14 @@ static kazeia_status fail_unknown(const option_reader *reader, const char *name,
 
 // Remembers that the option stood on the line; twice is a slip, since only one value can count.
 static kazeia_status mark_given(const option_reader *reader, const option_binding *binding) {
-    const uint64_t bit = UINT64_C(1) << (binding - BINDINGS);
-    if ((reader->options->given & bit) != 0 && binding->kind != KIND_SWITCH &&
-        binding->kind != KIND_TEXTS) {
+    const size_t place = (size_t)(binding - BINDINGS);
+    const uint64_t bit = UINT64_C(1) << place % 64;
+    uint64_t *given = &reader->options->given[place / 64];
+    if ((*given & bit) != 0 && binding->kind != KIND_SWITCH && binding->kind != KIND_TEXTS) {
         return cli_fail(reader->sentence, KAZEIA_BAD_ARGUMENT,
                         "%s is given twice; once expected. Leave one out.", binding->name);
     }
-    reader->options->given |= bit;
+    *given |= bit;
     return KAZEIA_OK;
 }
 
@@ -420,7 +430,7 @@ static kazeia_status check_required(const option_reader *reader) {
 
 bool cli_option_is_given(const cli_options *options, const char *name) {
     for (size_t i = 0; i < BINDING_COUNT; i++) {
-        if (strcmp(BINDINGS[i].name, name) == 0 && (options->given >> i & 1) != 0) {
+        if (strcmp(BINDINGS[i].name, name) == 0 && (options->given[i / 64] >> i % 64 & 1) != 0) {
             return true;
         }
     }

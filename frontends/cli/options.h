@@ -38,7 +38,10 @@ typedef struct cli_options {
     double repetition_penalty, frequency_penalty, presence_penalty;
     char **arguments; // what is no option, in order
     size_t argument_count;
-    uint64_t given; // a bit for each row of the parser's table: stood on the line
+    uint64_t given[2]; // a bit for each row of the parser's table: stood on the line
+    const char *dump, *instruct, *voice_vector, *ref_codes, *ref_text;
+    bool is_greedy, is_whole;
+    uint64_t max_frames, chunk;
 } cli_options;
 
 // Reads a command's arguments. They are reordered: out_options->arguments points into them. The

@@ -19,14 +19,43 @@
 extern "C" {
 #endif
 
+// What the voice of a program shows of an utterance while it makes it, in this order.
+typedef enum kazeia_speak_part {
+    KAZEIA_SPEAK_PREFILL = 0, // f32 [rows][columns]: what it is given first
+    KAZEIA_SPEAK_LOGITS = 1,  // f32 [1][columns]: before each choice of a frame's first code
+    KAZEIA_SPEAK_CODE = 2,    // i32 [1][1]: that choice, the end too
+    KAZEIA_SPEAK_FRAME = 3,   // i32 [1][columns]: all codes of the frame
+} kazeia_speak_part;
+
+// `values` are valid during the call, which holds the voice up.
+typedef void (*kazeia_speak_watch)(void *context, kazeia_speak_part part, const void *values,
+                                   size_t rows, size_t columns);
+
 typedef struct kazeia_speak_settings {
-    const char *voice;    // "espeak:LANGUAGE", as "espeak:fr" or "espeak:en-us"
+    const char *voice;    // "espeak:LANGUAGE", as "espeak:fr"; unused where a program speaks
     const char *language; // ISO code of the text, for its abbreviations; NULL: the voice's own
     float speed;          // 1: the voice's own; espeak-ng takes 0.46 to 2.57; 0 counts as 1
     // A first fragment is cut at a comma or colon after a few words and spoken before its sentence
     // is whole: sound comes earlier, its melody is a little worse.
     bool cuts_first_early;
     const kazeia_allocator *allocator; // NULL: the runtime's
+
+    // A program of ability "speak"; NULL: `voice`. What follows is read for it alone.
+    kazeia_program *program;
+    const char *speaker;  // one that it knows; NULL or "": none
+    const char *instruct; // how to speak, in words; NULL: as it likes
+    uint64_t seed;        // of its draws
+    bool is_greedy;       // the most probable codes: for tests
+    bool is_whole;        // it is given all of a sentence before it speaks
+    bool is_verbatim;     // all text is one utterance, not cut into sentences nor rewritten
+    uint32_t max_frames;  // of an utterance; 0: by the length of its text
+    const float *vector;  // [vector_count]: the speaker to be cloned; NULL: none
+    size_t vector_count;
+    const int32_t *reference_codes; // [reference_frames][groups]: a recording to go on from, ...
+    size_t reference_frames;
+    const char *reference_text; // ... and what is said in it
+    kazeia_speak_watch watch;   // NULL: none
+    void *watch_context;
 } kazeia_speak_settings;
 
 // "espeak:fr" at its own speed, whole sentences.
@@ -43,6 +72,28 @@ KAZEIA_API kazeia_speak_settings kazeia_speak_settings_default(void);
 // take turns, sentence by sentence.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_speak_create(
     kazeia_runtime *runtime, const kazeia_speak_settings *settings, kazeia_stage **out_stage);
+// What the voice of a program has done since its creation; zeros for another voice.
+typedef struct kazeia_speak_counts {
+    uint64_t frames;
+    double talker_ms, predictor_ms, codec_ms; // in all
+    uint64_t length_ends; // utterances that did not end by themselves and were ended
+} kazeia_speak_counts;
+// BAD_ARGUMENT when `speak` is another kind of stage.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_speak_count(const kazeia_stage *speak,
+                                                              kazeia_speak_counts *out_counts);
+
+// The codec of a program of ability "speak".
+typedef struct kazeia_codec_shape {
+    uint32_t groups, codes; // codes of a frame; each is below `codes`
+    uint32_t samples_per_frame, sample_rate_hz;
+} kazeia_codec_shape;
+// A stage that decodes: in: i32 codes, frame after frame of `groups` each; out: f32 mono samples.
+// What was fed between two calls of next is decoded at once; the sound does not depend on it.
+// UNSUPPORTED when the program has no codec. `out_shape` may be NULL.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_codec_create(kazeia_runtime *runtime,
+                                                               kazeia_program *program,
+                                                               kazeia_codec_shape *out_shape,
+                                                               kazeia_stage **out_stage);
 // In Hz, fixed at creation; 0 when `speak` is NULL or another kind of stage.
 KAZEIA_API uint32_t kazeia_speak_sample_rate(const kazeia_stage *speak);
 

@@ -1,5 +1,5 @@
 // speak.c: kazeia_speak: sentence cutter, spoken text and voice behind the public interface.
-//   in   settings with a voice's name
+//   in   settings with a voice's name, or a program that speaks
 //   out  a stage
 #include "kazeia/speak.h"
 
@@ -9,13 +9,17 @@
 #include "api/speak.h"
 #include "api/stage.h"
 #include "pipeline/say.h"
+#include "speak/qwen3_tts.h"
 #include "speak/voice.h"
 
 typedef struct speak_stage {
     kazeia_stage stage;
     kazeia_allocator allocator;
     kz_voice *voice;
-    kz_say *say;
+    kz_say *say; // NULL: text goes to the voice as it is
+    bool has_program;
+    kazeia_speak_watch watch;
+    void *watch_context;
 } speak_stage;
 
 // --- The voice as the pipeline's table ----------------------------------------------------------
@@ -50,30 +54,36 @@ static kazeia_status reset_voice(void *self) {
 
 // --- The stage ----------------------------------------------------------------------------------
 
-static kz_say *say_of(kazeia_stage *stage) {
-    return ((speak_stage *)stage)->say;
+static speak_stage *of(kazeia_stage *stage) {
+    return (speak_stage *)stage;
 }
 
 static kazeia_status feed_speak(kazeia_stage *stage, const void *in, size_t count,
                                 size_t *out_taken) {
-    return kz_say_feed(say_of(stage), in, count, out_taken);
+    return of(stage)->say ? kz_say_feed(of(stage)->say, in, count, out_taken)
+                          : feed_voice(of(stage)->voice, in, count, out_taken);
 }
 
 static kazeia_status next_of_speak(kazeia_stage *stage, void *out, size_t capacity,
                                    size_t *out_count) {
-    return kz_say_next(say_of(stage), out, capacity, out_count);
+    return of(stage)->say ? kz_say_next(of(stage)->say, out, capacity, out_count)
+                          : next_of_voice(of(stage)->voice, out, capacity, out_count);
 }
 
 static kazeia_status finish_speak(kazeia_stage *stage) {
-    return kz_say_finish(say_of(stage));
+    return of(stage)->say ? kz_say_finish(of(stage)->say) : finish_voice(of(stage)->voice);
 }
 
 static void cancel_speak(kazeia_stage *stage) {
-    kz_say_cancel(say_of(stage));
+    if (of(stage)->say) {
+        kz_say_cancel(of(stage)->say);
+    } else {
+        cancel_voice(of(stage)->voice);
+    }
 }
 
 static kazeia_status reset_speak(kazeia_stage *stage) {
-    return kz_say_reset(say_of(stage));
+    return of(stage)->say ? kz_say_reset(of(stage)->say) : reset_voice(of(stage)->voice);
 }
 
 // The cutter and cleaner first: they call the voice.
@@ -101,7 +111,7 @@ kazeia_speak_settings kazeia_speak_settings_default(void) {
 static const char *text_language(const kazeia_speak_settings *settings, char out[3]) {
     // The abbreviations of the sentence cutter need a language, and a voice's name begins with its
     // own: "espeak:fr-be" reads French.
-    const char *colon = strchr(settings->voice, ':');
+    const char *colon = settings->program ? NULL : strchr(settings->voice, ':');
     if (settings->language || !colon || strlen(colon + 1) < 2) {
         return settings->language;
     }
@@ -110,13 +120,61 @@ static const char *text_language(const kazeia_speak_settings *settings, char out
     return out;
 }
 
-static kazeia_status fill(speak_stage *stage, const kazeia_speak_settings *settings) {
+// --- The voice of a program ---------------------------------------------------------------------
+
+static void show(void *context, kz_tts_tap_kind kind, const void *values, size_t rows,
+                 size_t columns) {
+    static const kazeia_speak_part parts[] = {[KZ_TTS_TAP_PREFILL] = KAZEIA_SPEAK_PREFILL,
+                                              [KZ_TTS_TAP_LOGITS] = KAZEIA_SPEAK_LOGITS,
+                                              [KZ_TTS_TAP_CODE] = KAZEIA_SPEAK_CODE,
+                                              [KZ_TTS_TAP_FRAME] = KAZEIA_SPEAK_FRAME};
+    const speak_stage *stage = context;
+    stage->watch(stage->watch_context, parts[kind], values, rows, columns);
+}
+
+static kazeia_status open_program(speak_stage *stage, kazeia_runtime *runtime,
+                                  const kazeia_speak_settings *settings) {
+    const kz_tts_settings voice = {.language = settings->language,
+                                   .speaker = settings->speaker,
+                                   .instruct = settings->instruct,
+                                   .vector = settings->vector,
+                                   .vector_count = settings->vector_count,
+                                   .reference_codes = settings->reference_codes,
+                                   .reference_frames = (uint32_t)settings->reference_frames,
+                                   .reference_text = settings->reference_text,
+                                   .seed = settings->seed,
+                                   .is_greedy = settings->is_greedy,
+                                   .is_whole = settings->is_whole,
+                                   .is_verbatim = settings->is_verbatim,
+                                   .max_frames = settings->max_frames,
+                                   .tap = {stage, settings->watch ? show : NULL},
+                                   .memory_limit = runtime->session_memory_limit};
+    if (settings->reference_frames > INT32_MAX) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "speak: a recording of %zu frames",
+                       settings->reference_frames);
+    }
+    stage->has_program = true;
+    stage->watch = settings->watch;
+    stage->watch_context = settings->watch_context;
+    return kz_qwen3_tts_open(settings->program->loaded, runtime->pool, &voice, &stage->allocator,
+                             &stage->voice);
+}
+
+static kazeia_status fill(speak_stage *stage, kazeia_runtime *runtime,
+                          const kazeia_speak_settings *settings) {
     // On the stack: the stages read their options during creation only.
     char language[3];
     const kz_voice_options options = {.language = settings->language, .speed = settings->speed};
     const kz_say_options say = {.language = text_language(settings, language),
                                 .cuts_first_early = settings->cuts_first_early};
-    KZ_TRY(kz_voice_open(settings->voice, &options, &stage->allocator, &stage->voice));
+    if (settings->program) {
+        KZ_TRY(open_program(stage, runtime, settings));
+    } else {
+        KZ_TRY(kz_voice_open(settings->voice, &options, &stage->allocator, &stage->voice));
+    }
+    if (settings->program && settings->is_verbatim) {
+        return KAZEIA_OK;
+    }
     // No begun_bytes: kz_say counts the sentences that it draws and does not ask.
     const kz_speak_table table = {.self = stage->voice,
                                   .feed = feed_voice,
@@ -132,14 +190,16 @@ kazeia_status kazeia_speak_create(kazeia_runtime *runtime, const kazeia_speak_se
     KZ_TRY(kz_require(runtime, "speak: runtime"));
     KZ_TRY(kz_require(out_stage, "speak: out_stage"));
     const kazeia_speak_settings chosen = settings ? *settings : kazeia_speak_settings_default();
-    KZ_TRY(kz_require(chosen.voice, "speak: voice"));
+    if (!chosen.program) {
+        KZ_TRY(kz_require(chosen.voice, "speak: voice"));
+    }
     const kazeia_allocator memory =
         kz_allocator_or_default(chosen.allocator ? chosen.allocator : &runtime->allocator);
     speak_stage *stage = NULL;
     KZ_TRY(kz_alloc(&memory, 1, sizeof *stage, "speaking stage", (void **)&stage));
     stage->stage.table = &kz_speak_stage_table;
     stage->allocator = memory;
-    const kazeia_status status = fill(stage, &chosen);
+    const kazeia_status status = fill(stage, runtime, &chosen);
     if (status != KAZEIA_OK) {
         destroy_speak(&stage->stage);
         return status;
@@ -149,7 +209,24 @@ kazeia_status kazeia_speak_create(kazeia_runtime *runtime, const kazeia_speak_se
 }
 
 size_t kz_speak_stage_begun_bytes(const kazeia_stage *speak) {
-    return kz_say_begun_bytes(((const speak_stage *)speak)->say);
+    const kz_say *say = ((const speak_stage *)speak)->say;
+    return say ? kz_say_begun_bytes(say) : 0;
+}
+
+kazeia_status kazeia_speak_count(const kazeia_stage *speak, kazeia_speak_counts *out_counts) {
+    KZ_TRY(kz_stage_require(speak, &kz_speak_stage_table));
+    KZ_TRY(kz_require(out_counts, "speak count: out_counts"));
+    const speak_stage *stage = (const speak_stage *)speak;
+    *out_counts = (kazeia_speak_counts){0};
+    if (stage->has_program) {
+        const kz_tts_counts counts = kz_qwen3_tts_counts(stage->voice);
+        *out_counts = (kazeia_speak_counts){.frames = counts.frames,
+                                            .talker_ms = counts.talker_ms,
+                                            .predictor_ms = counts.predictor_ms,
+                                            .codec_ms = counts.codec_ms,
+                                            .length_ends = counts.length_ends};
+    }
+    return KAZEIA_OK;
 }
 
 uint32_t kazeia_speak_sample_rate(const kazeia_stage *speak) {

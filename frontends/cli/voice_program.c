@@ -1,0 +1,142 @@
+// voice_program.c: a program that speaks.
+//
+// in:  options of `say`
+// out: settings, and what the voice computed
+//
+// A name with a colon may be a path that has one: the whole is looked for first.
+#include "voice_program.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine.h"
+#include "output.h"
+
+static void show(void *context, kazeia_speak_part part, const void *values, size_t rows,
+                 size_t columns) {
+    cli_voice_program *program = context;
+    cli_array *const arrays[] = {[KAZEIA_SPEAK_PREFILL] = &program->prefill,
+                                 [KAZEIA_SPEAK_LOGITS] = &program->logits,
+                                 [KAZEIA_SPEAK_CODE] = &program->choices,
+                                 [KAZEIA_SPEAK_FRAME] = &program->codes};
+    cli_sentence ignored;
+    // Told at the end: the voice has no use for a failure of its watcher.
+    program->has_failed |=
+        cli_array_append(arrays[part], values, rows, columns, &ignored) != KAZEIA_OK;
+}
+
+static bool is_built_in(const char *voice) {
+    return strncmp(voice, "espeak", 6) == 0 && (voice[6] == ':' || voice[6] == '\0');
+}
+
+// The part behind the last colon, cut off the name; NULL when the whole is a file.
+static const char *cut_speaker(char *name) {
+    char *colon = strrchr(name, ':');
+    if (colon == NULL || access(name, F_OK) == 0) {
+        return NULL;
+    }
+    *colon = '\0';
+    return colon + 1;
+}
+
+static kazeia_status read_clone(cli_run *run, kazeia_speak_settings *settings,
+                                cli_voice_program *program) {
+    const cli_options *options = &run->options;
+    if (options->voice_vector != NULL) {
+        CLI_TRY(cli_array_read(options->voice_vector, false, &program->vector, &run->failure));
+        settings->vector = program->vector.values;
+        settings->vector_count = program->vector.rows * program->vector.columns;
+    }
+    if (options->ref_codes != NULL) {
+        CLI_TRY(cli_array_read(options->ref_codes, true, &program->reference_codes, &run->failure));
+        settings->reference_codes = program->reference_codes.values;
+        settings->reference_frames = program->reference_codes.rows;
+        settings->reference_text = options->ref_text;
+    }
+    return KAZEIA_OK;
+}
+
+kazeia_status cli_voice_program_open(cli_run *run, kazeia_speak_settings *settings,
+                                     cli_voice_program *program) {
+    const cli_options *options = &run->options;
+    if (is_built_in(options->voice)) {
+        return KAZEIA_OK;
+    }
+    if (strlen(options->voice) >= sizeof program->name) {
+        return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT, "--voice is too long");
+    }
+    memcpy(program->name, options->voice, strlen(options->voice) + 1);
+    settings->speaker = cut_speaker(program->name);
+    CLI_TRY(cli_program_open(run, program->name, "speak", &program->program));
+    settings->program = program->program;
+    settings->instruct = options->instruct;
+    settings->seed = options->seed;
+    settings->is_greedy = settings->is_verbatim = options->is_greedy;
+    settings->is_whole = options->is_whole;
+    settings->max_frames = (uint32_t)options->max_frames;
+    program->is_dumping = options->dump != NULL;
+    if (program->is_dumping) {
+        settings->watch = show;
+        settings->watch_context = program;
+    }
+    return read_clone(run, settings, program);
+}
+
+void cli_voice_program_close(cli_voice_program *program) {
+    cli_array *const arrays[] = {&program->vector, &program->reference_codes, &program->prefill,
+                                 &program->logits, &program->choices,         &program->codes,
+                                 &program->sound};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
+        cli_array_clear(arrays[i]);
+    }
+    if (program->program != NULL) {
+        kazeia_program_close(program->program);
+    }
+}
+
+kazeia_status cli_voice_program_keep(cli_run *run, cli_voice_program *program, const float *samples,
+                                     size_t count) {
+    return program->is_dumping ? cli_array_append(&program->sound, samples, count, 1, &run->failure)
+                               : KAZEIA_OK;
+}
+
+static kazeia_status write_array(cli_run *run, const cli_array *from, const char *name,
+                                 bool is_integer, bool is_flat) {
+    char path[PATH_MAX];
+    cli_array array = *from;
+    array.is_integer = is_integer;
+    array.is_flat = is_flat;
+    const int length = snprintf(path, sizeof path, "%s/%s.npy", run->options.dump, name);
+    if (length < 0 || (size_t)length >= sizeof path) {
+        return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT, "--dump is too long");
+    }
+    return cli_array_write(&array, path, &run->failure);
+}
+
+kazeia_status cli_voice_program_dump(cli_run *run, const cli_voice_program *program) {
+    if (!program->is_dumping) {
+        return KAZEIA_OK;
+    }
+    if (program->has_failed) {
+        return cli_fail(&run->failure, KAZEIA_OUT_OF_MEMORY, "no memory for what --dump writes");
+    }
+    CLI_TRY(write_array(run, &program->prefill, "prefill", false, false));
+    CLI_TRY(write_array(run, &program->logits, "logits", false, false));
+    CLI_TRY(write_array(run, &program->choices, "code0", true, true));
+    CLI_TRY(write_array(run, &program->codes, "codes", true, false));
+    return write_array(run, &program->sound, "wav", false, true);
+}
+
+json_t *cli_voice_program_json(const kazeia_stage *speak) {
+    kazeia_speak_counts counts;
+    if (kazeia_speak_count(speak, &counts) != KAZEIA_OK || counts.frames == 0) {
+        return NULL;
+    }
+    const double frames = (double)counts.frames;
+    return json_pack("{s:I, s:o, s:o, s:o, s:I}", "frames", (json_int_t)counts.frames,
+                     "talker_ms_per_frame", cli_json_real(counts.talker_ms / frames),
+                     "predictor_ms_per_frame", cli_json_real(counts.predictor_ms / frames),
+                     "codec_ms_per_frame", cli_json_real(counts.codec_ms / frames), "length_ends",
+                     (json_int_t)counts.length_ends);
+}
