@@ -48,6 +48,7 @@ kazeia_status cli_codec(cli_run *run);
 kazeia_status cli_turn(cli_run *run);
 kazeia_status cli_commands_command(cli_run *run);
 kazeia_status cli_vad(cli_run *run);
+kazeia_status cli_commands_command(cli_run *run);
 kazeia_status cli_bench(cli_run *run);
 kazeia_status cli_eval(cli_run *run);
 

@@ -273,7 +273,8 @@ static kazeia_status run_test(cli_run *run) {
 static const struct {
     const char *name;
     kazeia_status (*function)(cli_run *run);
-} verbs[] = {{"check", run_check}, {"match", run_match}, {"test", run_test}};
+} verbs[] = {
+    {"check", run_check}, {"match", run_match}, {"test", run_test}, {"hear", cli_commands_hear}};
 
 kazeia_status cli_commands_command(cli_run *run) {
     const char *verb = run->options.arguments[0];
@@ -283,7 +284,7 @@ kazeia_status cli_commands_command(cli_run *run) {
         }
     }
     return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT,
-                    "'%s' is nothing that commands does; expected check, match, test. "
+                    "'%s' is nothing that commands does; expected check, match, test, hear. "
                     "See 'kazeia commands --help'.",
                     verb);
 }

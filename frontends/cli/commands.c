@@ -25,9 +25,11 @@ const cli_command cli_commands[] = {
     {"sentences", "", 0, 0, "cut texts on standard input into sentences", cli_sentences},
     {"turn", "IN.wav...", 1, SIZE_MAX, "answer spoken sentences aloud: a whole conversation",
      cli_turn},
-    {"commands", "check|match|test GRAMMAR [FILE...]", 2, SIZE_MAX,
+    {"commands", "check|match|test|hear GRAMMAR [FILE...]", 2, SIZE_MAX,
      "try out voice commands: check, match and test a grammar", cli_commands_command},
     {"vad", "FILE", 1, 1, "find the stretches of a sound file in which somebody speaks", cli_vad},
+    {"commands", "check|match|test|hear GRAMMAR [FILE...]", 2, SIZE_MAX,
+     "try out voice commands: check, match and test a grammar", cli_commands_command},
     {"bench", "", 0, 0, "measure how fast a language model is here", cli_bench},
     {"eval", "", 0, 0, "measure how well a language model predicts, or write its logits", cli_eval},
     // Ends the table, whose length depends on the build.

@@ -11,7 +11,7 @@
 #ifndef KAZEIA_COMMANDS_H
 #define KAZEIA_COMMANDS_H
 
-#include "kazeia/common.h"
+#include "kazeia/program.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -97,6 +97,52 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
 kazeia_commands_check(kazeia_commands *commands,
                       kazeia_status (*visit)(void *context, const kazeia_commands_finding *finding),
                       void *context, kazeia_commands_counts *out_counts);
+
+// ---- commands from sound
+//
+// Of all sentences of the grammar (wildcards apart) the one is found that the recogniser itself
+// gives the highest score for the window that it heard last; see docs/commands.md for the scores.
+
+// When a heard sentence counts. All are natural logarithms.
+typedef struct kazeia_commands_thresholds {
+    double score;         // least score
+    double end;           // least log-probability that the sentence ends there
+    double margin;        // least distance to the next other command
+    double guarded_score; // least score for locks, doors and alarms
+} kazeia_commands_thresholds;
+
+typedef enum kazeia_command_verdict {
+    KAZEIA_COMMAND_REFUSED,  // not a command
+    KAZEIA_COMMAND_ACCEPTED, // to be carried out
+    KAZEIA_COMMAND_ASK,      // one of two: ask which
+    KAZEIA_COMMAND_CONFIRM,  // a lock, door or alarm that was heard too faintly: ask whether
+} kazeia_command_verdict;
+
+// What the window sounds like. Strings are valid until the next call with these commands.
+typedef struct kazeia_heard_command {
+    kazeia_command_verdict verdict;
+    kazeia_command command; // of `text`; intent NULL: the grammar has no sentence like it
+    const char *text;       // the best sentence; "" when there is none
+    double score, end;
+    double margin;         // infinity: there is no other command
+    const char *runner_up; // the best sentence of another command; "" when there is none
+    double runner_up_score;
+    uint32_t positions, prior_positions; // tokens computed: while hearing, and without
+    uint32_t nodes;                      // of the grammar looked at so far
+    double seconds;
+} kazeia_heard_command;
+
+// Measured for Whisper base (docs/commands.md).
+KAZEIA_API kazeia_commands_thresholds kazeia_commands_thresholds_default(void);
+
+// Takes all that hearing needs. `listen` is a stage of kazeia_listen_create, which must outlive the
+// commands; `thresholds` may be NULL. UNSUPPORTED when the stage's program cannot score commands.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_commands_listen(
+    kazeia_commands *commands, kazeia_stage *listen, const kazeia_commands_thresholds *thresholds);
+// Scores the window that the stage's last next gave. BAD_ARGUMENT without kazeia_commands_listen.
+// Does not allocate; CANCELLED with the stage.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_commands_hear(kazeia_commands *commands,
+                                                                kazeia_heard_command *out_heard);
 
 #ifdef __cplusplus
 }

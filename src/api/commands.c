@@ -3,9 +3,13 @@
 //   out  intents, slots, responses
 #include "kazeia/commands.h"
 
+#include <math.h>
+
 #include "api/commands.h"
 #include "api/handles.h"
+#include "api/stage.h"
 #include "base/file_map.h"
+#include "listen/hear.h"
 #include "pipeline/command.h"
 #include "text/command_check.h"
 
@@ -13,6 +17,8 @@ struct kazeia_commands {
     kazeia_allocator allocator;
     kz_command_grammar *grammar;
     kz_command_matcher *matcher;
+    kz_hearing *hearing; // NULL: text only
+    kz_command_thresholds thresholds;
     // Room for the public form of the last match, so that a match allocates nothing; overwritten by
     // the next.
     kazeia_slot slots[KZ_COMMAND_MAX_SLOTS];
@@ -66,6 +72,7 @@ void kazeia_commands_close(kazeia_commands *commands) {
         return;
     }
     const kazeia_allocator memory = commands->allocator;
+    kz_hearing_destroy(commands->hearing);
     // The matcher reads the grammar to its end, so it goes first.
     if (commands->matcher) {
         kz_command_matcher_destroy(commands->matcher);
@@ -147,5 +154,67 @@ kazeia_status kazeia_commands_check(kazeia_commands *commands,
                                            .unreachable = counts.unreachable,
                                            .ambiguous = counts.ambiguous,
                                            .said = counts.said};
+    return KAZEIA_OK;
+}
+
+kazeia_commands_thresholds kazeia_commands_thresholds_default(void) {
+    const kz_command_thresholds own = kz_command_thresholds_default();
+    return (kazeia_commands_thresholds){.score = (double)own.score,
+                                        .end = (double)own.end,
+                                        .margin = (double)own.margin,
+                                        .guarded_score = (double)own.guarded_score};
+}
+
+kazeia_status kazeia_commands_listen(kazeia_commands *commands, kazeia_stage *listen,
+                                     const kazeia_commands_thresholds *thresholds) {
+    KZ_TRY(kz_require(commands, "commands"));
+    KZ_TRY(kz_require(listen, "commands: listen"));
+    kz_whisper *whisper = kz_listen_stage_whisper(listen);
+    if (!whisper) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "commands: the stage given is none that listens");
+    }
+    const kazeia_commands_thresholds chosen =
+        thresholds ? *thresholds : kazeia_commands_thresholds_default();
+    commands->thresholds = (kz_command_thresholds){.score = (float)chosen.score,
+                                                   .end = (float)chosen.end,
+                                                   .margin = (float)chosen.margin,
+                                                   .guarded_score = (float)chosen.guarded_score};
+    kz_hearing_destroy(commands->hearing);
+    commands->hearing = NULL;
+    return kz_hearing_create(whisper, commands->grammar, &commands->allocator, &commands->hearing);
+}
+
+static const kazeia_command_verdict verdicts[] = {
+    [KZ_COMMAND_REFUSED] = KAZEIA_COMMAND_REFUSED,
+    [KZ_COMMAND_ACCEPTED] = KAZEIA_COMMAND_ACCEPTED,
+    [KZ_COMMAND_ASK] = KAZEIA_COMMAND_ASK,
+    [KZ_COMMAND_CONFIRM] = KAZEIA_COMMAND_CONFIRM,
+};
+
+kazeia_status kazeia_commands_hear(kazeia_commands *commands, kazeia_heard_command *out_heard) {
+    kz_command_hypothesis found[KZ_HEARING_LIMIT];
+    kz_command_result result = {.is_match = false};
+    kz_hearing_cost cost;
+    uint32_t count = 0;
+    KZ_TRY(kz_require(commands, "commands"));
+    KZ_TRY(kz_require(out_heard, "commands: out_heard"));
+    KZ_TRY(kz_require(commands->hearing, "commands: kazeia_commands_listen was not called"));
+    KZ_TRY(kz_hearing_run(commands->hearing, found, &count, &cost));
+    if (count > 0) {
+        KZ_TRY(kz_command_judge(commands->matcher, found[0].text, &result));
+    }
+    *out_heard = (kazeia_heard_command){
+        .verdict = verdicts[kz_command_decide(&commands->thresholds, found, count, &result)],
+        .command = kz_commands_present(commands, &result),
+        .text = count > 0 ? found[0].text : "",
+        .score = count > 0 ? (double)found[0].score : -INFINITY,
+        .end = count > 0 ? (double)found[0].end_logprob : -INFINITY,
+        .margin = count > 0 ? (double)found[0].margin : 0,
+        .runner_up = count > 1 ? found[1].text : "",
+        .runner_up_score = count > 1 ? (double)found[1].score : -INFINITY,
+        .positions = cost.beam_tokens,
+        .prior_positions = cost.prior_tokens,
+        .nodes = cost.nodes,
+        .seconds = cost.seconds};
     return KAZEIA_OK;
 }

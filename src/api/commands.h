@@ -11,4 +11,7 @@ kz_command_matcher *kz_commands_matcher(kazeia_commands *commands);
 // result has them. `commands` may be NULL when there is no match.
 kazeia_command kz_commands_present(kazeia_commands *commands, const kz_command_result *result);
 
+// The recogniser of a stage of kazeia_listen_create; NULL for any other stage.
+struct kz_whisper *kz_listen_stage_whisper(kazeia_stage *stage);
+
 #endif

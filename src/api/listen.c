@@ -3,6 +3,7 @@
 //   out  a stage
 #include "kazeia/listen.h"
 
+#include "api/commands.h"
 #include "api/handles.h"
 #include "api/stage.h"
 #include "listen/attentive.h"
@@ -92,6 +93,10 @@ const kz_stage_table kz_listen_stage_table = {.name = "listen",
                                               .cancel = cancel_listen,
                                               .reset = reset_listen,
                                               .destroy = destroy_listen};
+
+kz_whisper *kz_listen_stage_whisper(kazeia_stage *stage) {
+    return stage->table == &kz_listen_stage_table ? whisper_of(stage) : NULL;
+}
 
 kazeia_listen_settings kazeia_listen_settings_default(void) {
     return (kazeia_listen_settings){.languages = "auto", .has_guards = true, .pause_ms = 1000};

@@ -10,58 +10,9 @@
 #include <string.h>
 
 #include "audio/cut.h"
-#include "audio/mel.h"
-#include "base/text_buffer.h"
-#include "base/thread.h"
-#include "generate/loop.h"
 #include "listen/guards.h"
-#include "listen/languages.h"
 #include "listen/sound.h"
-#include "text/detokenizer.h"
-
-#define MORE_SAMPLES 16000 // beyond a window: enough to know that it is not the last
-#define TOKEN_LIMIT 224    // of one window, as in OpenAI's program
-#define TEXT_BYTES 8192
-#define PROMPT_TOKENS 4
-
-// The inputs that the decoder's methods take besides the session's own, by their place in the
-// settings.
-enum { INPUT_CROSS_TABLE, INPUT_CROSS_SEQUENCES, INPUT_CROSS_LAST, INPUT_COUNT };
-
-typedef struct listen_tokens {
-    int64_t start, end, transcribe, no_speech, no_timestamps;
-    const int64_t *suppress, *suppress_begin;
-    size_t suppress_count, suppress_begin_count;
-} listen_tokens;
-
-struct kz_whisper {
-    kazeia_allocator allocator;
-    kz_program *program;
-    kz_session *session;
-    kz_sampler *sampler;
-    kz_tokenizer *tokenizer;
-    kz_mel *mel;
-    kz_languages languages;
-    listen_tokens tokens;
-    kz_stop_tokens stop;
-    bool has_guards;
-    uint32_t encode_method;
-    int64_t positions;
-    int32_t *cross_table, *cross_zeros; // [positions] each: one slot, every row in order
-    float *mel_rows;                    // [KZ_MEL_ROWS][mels]
-    float *samples;                     // [KZ_MEL_SAMPLES + MORE_SAMPLES]
-    uint64_t samples_before;            // given away in earlier windows
-    kz_mutex input_lock; // between the feeding and the listening thread; guards what follows
-    bool has_input_lock;
-    size_t sample_count; // of `samples`; feed writes behind them, next alone reads them
-    bool is_finished;
-    int32_t ids[TOKEN_LIMIT];
-    size_t id_count;
-    float log_probabilities[TOKEN_LIMIT + 1]; // of the ids, and of the end that came after them
-    float *start_logits;                      // [vocabulary]: after the start token
-    char *piece;                              // one token's text [kz_detokenizer_room]
-    kz_text_buffer text;
-};
+#include "listen/whisper_state.h"
 
 // --- Creation -----------------------------------------------------------------------------------
 
@@ -153,15 +104,16 @@ typedef struct session_request {
 static void request_session(const int32_t *cross_table, int64_t positions,
                             session_request *out_request) {
     *out_request = (session_request){
-        .inputs = {[INPUT_CROSS_TABLE] = {"cross_table", cross_table, (size_t)positions},
+        .inputs = {[INPUT_CROSS_TABLE] = {"cross_table", cross_table,
+                                          CROSS_SLOTS * (size_t)positions},
                    // No values of their own: the session fills one for each token.
                    [INPUT_CROSS_SEQUENCES] = {"cross_sequences", NULL, 0},
                    [INPUT_CROSS_LAST] = {"cross_last", NULL, 0}},
-        .slots = {"slots", 1},
+        .slots = {"slots", CROSS_SLOTS},
         .settings = {.prefill = "decode_prefill",
                      .step = "decode_step",
                      .logits = "logits",
-                     .sequences = 1,
+                     .sequences = SEQUENCES,
                      .priority = KZ_PRIORITY_LISTEN,
                      .input_count = INPUT_COUNT,
                      .symbol_count = 1}};
@@ -194,12 +146,13 @@ static kazeia_status create_session(kz_whisper *whisper, kz_pool *pool, uint64_t
 
 static kazeia_status allocate_tables(kz_whisper *whisper) {
     const kazeia_allocator *memory = &whisper->allocator;
-    KZ_TRY(kz_alloc(memory, (size_t)whisper->positions, sizeof(int32_t), "cross table",
-                    (void **)&whisper->cross_table));
+    KZ_TRY(kz_alloc(memory, CROSS_SLOTS * (size_t)whisper->positions, sizeof(int32_t),
+                    "cross table", (void **)&whisper->cross_table));
     KZ_TRY(kz_alloc(memory, (size_t)whisper->positions, sizeof(int32_t), "cross sequences",
                     (void **)&whisper->cross_zeros));
     for (int32_t i = 0; i < whisper->positions; i++) {
         whisper->cross_table[i] = i;
+        whisper->cross_table[whisper->positions + i] = (int32_t)whisper->positions - 1;
     }
     return KAZEIA_OK;
 }

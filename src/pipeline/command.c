@@ -28,3 +28,26 @@ kazeia_status kz_command_judge(kz_command_matcher *matcher, const char *transcri
     }
     return status;
 }
+
+kz_command_thresholds kz_command_thresholds_default(void) {
+    return (kz_command_thresholds){
+        .score = -4.0f, .end = -1.0f, .margin = 1.0f, .guarded_score = 0.0f};
+}
+
+// Two commands that sound alike are asked about when the next one would be accepted, too; noise
+// that resembles several is refused.
+kz_command_verdict kz_command_decide(const kz_command_thresholds *thresholds,
+                                     const kz_command_hypothesis *found, uint32_t count,
+                                     const kz_command_result *result) {
+    if (count == 0 || !result->is_match || found[0].score < thresholds->score ||
+        found[0].end_logprob < thresholds->end) {
+        return KZ_COMMAND_REFUSED;
+    }
+    if (found[0].margin < thresholds->margin) {
+        return found[1].score >= thresholds->score && found[1].end_logprob >= thresholds->end
+                   ? KZ_COMMAND_ASK
+                   : KZ_COMMAND_REFUSED;
+    }
+    return result->is_guarded && found[0].score < thresholds->guarded_score ? KZ_COMMAND_CONFIRM
+                                                                            : KZ_COMMAND_ACCEPTED;
+}

@@ -14,4 +14,24 @@ KAZEIA_MUST_CHECK kazeia_status kz_command_judge(kz_command_matcher *matcher,
                                                  const char *transcript,
                                                  kz_command_result *out_result);
 
+// What a heard sentence needs to be carried out (docs/commands.md has the measured values).
+typedef struct kz_command_thresholds {
+    float score, end, margin;
+    float guarded_score; // for what opens a house: locks, doors, alarms
+} kz_command_thresholds;
+
+kz_command_thresholds kz_command_thresholds_default(void);
+
+typedef enum kz_command_verdict {
+    KZ_COMMAND_REFUSED,
+    KZ_COMMAND_ACCEPTED,
+    KZ_COMMAND_ASK,    // which of the first two is meant
+    KZ_COMMAND_CONFIRM // whether a guarded one is meant
+} kz_command_verdict;
+
+// `found` [count] best first, as hear gives them; `result` is what the first one means.
+kz_command_verdict kz_command_decide(const kz_command_thresholds *thresholds,
+                                     const kz_command_hypothesis *found, uint32_t count,
+                                     const kz_command_result *result);
+
 #endif

@@ -175,6 +175,12 @@ KAZEIA_MUST_CHECK kazeia_status kz_command_measure(const kz_command_grammar *gra
                                                    const kz_command_node *node,
                                                    kz_node_measure *out_measure);
 
+// ---- command_guard.c
+
+// Whether a command is about a lock, a door or an alarm; `domains` are those of what it names.
+bool kz_command_is_guarded(const kz_command_grammar *grammar, uint64_t domains,
+                           const kz_command_result *result);
+
 // ---- command_response.c
 
 // Cuts a response into its parts; BAD_FILE at the place of what is wrong.

@@ -91,6 +91,7 @@ typedef struct kz_command_result {
     const char *response_key;
     const char *response; // "" when the file has none for this intent and key
     const char *sentence; // the template that matched
+    bool is_guarded;      // it is about a lock, a door or an alarm
 } kz_command_result;
 
 // The caller's clock, for responses that tell the time. weekday 0 is Sunday, month and day from 1.
@@ -109,12 +110,11 @@ KAZEIA_MUST_CHECK kazeia_status kz_command_match(kz_command_matcher *matcher,
 // One command as `hear` scores it from sound: declared here because both sides of that seam include
 // this file. All log-probabilities are natural ones, over the whole vocabulary.
 typedef struct kz_command_hypothesis {
-    kz_command_result command; // intent, slots and response of the sentence
-    const char *text;          // the sentence itself
-    float score;               // S = log P(text | sound) - 0.3 log P(text | silence)
-    float end_logprob;         // log-mass of all terminators after the text
-    float margin;              // S minus the best S of another command
-    uint32_t edits; // phonemes that differ from the free transcript; UINT32_MAX: not known
+    const char *text;  // the sentence; kz_command_match says what it means
+    float score;       // S = log P(text | sound) - 0.3 log P(text | nothing), ends included
+    float end_logprob; // log-mass of all terminators after the text
+    float margin;      // S minus the best S of another command; infinity: there is no other
+    uint32_t edits;    // phonemes that differ from the free transcript; UINT32_MAX: not known
 } kz_command_hypothesis;
 
 #endif

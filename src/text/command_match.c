@@ -658,11 +658,21 @@ static void add_fixed_slots(kz_command_matcher *m, const kz_command_block *block
     }
 }
 
+// The domains of the values that were named.
+static uint64_t named_domains(const kz_command_matcher *m, uint32_t trace) {
+    uint64_t domains = 0;
+    for (; trace != 0; trace = m->traces[trace].previous) {
+        domains |= m->traces[trace].value == NULL ? 0 : m->traces[trace].value->domain;
+    }
+    return domains;
+}
+
 static void make_result(kz_command_matcher *m, const best_match *best,
                         const kz_command_clock *clock, kz_command_result *result) {
     const kz_command_block *block = best->sentence->block;
     m->said_count = 0;
     m->response[0] = '\0';
+    const uint64_t domains = named_domains(m, best->state.trace); // before the traces are turned
     fill_slots(m, best->state.trace, result);
     add_fixed_slots(m, block, result);
     result->is_match = true;
@@ -671,6 +681,7 @@ static void make_result(kz_command_matcher *m, const best_match *best,
     result->response_key = block->response_key;
     result->sentence = best->sentence->text;
     result->response = m->response;
+    result->is_guarded = kz_command_is_guarded(m->grammar, domains, result);
     if (block->response != NULL) {
         kz_command_response_render(block->response, m->grammar->language, result, clock,
                                    m->response, sizeof m->response);

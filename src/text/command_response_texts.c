@@ -12,7 +12,7 @@ typedef struct shipped_response {
     const char *french, *english;
 } shipped_response;
 
-#define LASTING "[{hours|heure|heures}][ {minutes|minute|minutes}][ {seconds|seconde|secondes}]"
+#define LASTING "[ {hours|heure|heures}][ {minutes|minute|minutes}][ {seconds|seconde|secondes}]"
 #define LASTING_EN "[ {hours|hour|hours}][ {minutes|minute|minutes}][ {seconds|second|seconds}]"
 
 static const shipped_response responses[] = {
@@ -66,9 +66,9 @@ static const shipped_response responses[] = {
     {"HassSetVolumeRelative", "default", "Je change le volume.", "Changing the volume."},
     {"HassMediaSearchAndPlay", "default", "Je cherche {search_query}.",
      "Looking for {search_query}."},
-    {"HassStartTimer", "default", "Le minuteur est lancé : " LASTING ".",
+    {"HassStartTimer", "default", "Le minuteur est lancé :" LASTING ".",
      "The timer is set:" LASTING_EN "."},
-    {"HassStartTimer", "command", "C'est noté pour dans " LASTING ".", "I will, in" LASTING_EN "."},
+    {"HassStartTimer", "command", "C'est noté pour dans" LASTING ".", "I will, in" LASTING_EN "."},
     {"HassCancelAllTimers", "default", "Il n'y a plus de minuteur.", "There are no timers left."},
     {"HassCancelTimer", "default", "Le minuteur est supprimé.", "The timer is cancelled."},
     {"HassIncreaseTimer", "default", "Le minuteur est prolongé.", "The timer is longer now."},
