@@ -53,7 +53,7 @@ static kazeia_status read_size(const kz_program *program, const char *key, int64
 static kazeia_status read_sizes(kz_tts_voice *voice) {
     const kz_program *program = voice->program;
     KZ_TRY(read_size(program, "model.hidden", 1, 1 << 16, &voice->hidden));
-    KZ_TRY(read_size(program, "model.vocabulary", 1, 1 << 22, &voice->vocabulary));
+    KZ_TRY(read_size(program, "speak.vocabulary", 1, 1 << 22, &voice->vocabulary));
     KZ_TRY(read_size(program, "model.context", 16, 1 << 22, &voice->context));
     KZ_TRY(read_size(program, "speak.groups", 2, KZ_TTS_GROUPS, &voice->groups));
     KZ_TRY(read_size(program, "speak.codes", 2, 1 << 20, &voice->codes));

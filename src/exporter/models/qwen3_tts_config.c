@@ -296,7 +296,9 @@ kazeia_status kz_tts_add_metadata(kz_tts *tts) {
     kz_graph_set_string(graph, "ability", "speak");
     KZ_TRY(kz_model_add_general(tts->checkpoint, graph));
     kz_graph_set_integer(graph, "model.hidden", tts->talker.hidden);
-    kz_graph_set_integer(graph, "model.vocabulary", tts->vocabulary);
+    // The tokenizer's words are the text's; the talker has a vocabulary of its own.
+    kz_graph_set_integer(graph, "model.vocabulary", tts->text_vocabulary);
+    kz_graph_set_integer(graph, "speak.vocabulary", tts->vocabulary);
     kz_graph_set_integer(graph, "model.context", tts->context);
     kz_graph_set_integer(graph, "model.sequences", 1);
     kz_graph_set_string(graph, "speak.kind", kind);

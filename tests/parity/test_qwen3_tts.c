@@ -1,0 +1,337 @@
+// test_qwen3_tts.c: Qwen3-TTS in our runtime against the package's own classes.
+//
+// in:  tests/golden/qwen3_tts
+// out: cmocka's report
+//
+// Every run of both checkpoints in f32: rows that the talker is given, its logits, all codes; then
+// the codec, cut into chunks of several lengths.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kazeia/speak.h"
+#include "parity.h"
+
+#define FOLDER "tests/golden/qwen3_tts/"
+#define EXPECTED FOLDER "expected/"
+#define LARGEST_DIFFERENCE 1e-4
+#define HEADER_BYTES 128 // of every array here
+
+// 4-byte values of any shape; free() them.
+static void *read_values(const char *folder, const char *name, size_t *out_count) {
+    char path[PARITY_PATH_BYTES];
+    (void)snprintf(path, sizeof path, EXPECTED "%s/%s.npy", folder, name);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    const size_t bytes = (size_t)ftell(file) - HEADER_BYTES;
+    assert_int_equal(fseek(file, HEADER_BYTES, SEEK_SET), 0);
+    void *values = malloc(bytes);
+    assert_non_null(values);
+    assert_int_equal(fread(values, 1, bytes, file), bytes);
+    (void)fclose(file);
+    *out_count = bytes / 4;
+    return values;
+}
+
+typedef struct voices {
+    char folder[2][PARITY_PATH_BYTES], path[PARITY_PATH_BYTES];
+    kazeia_runtime *runtime;
+    kazeia_program *custom, *base;
+} voices;
+
+static kazeia_program *export_voice(voices *all, size_t index, const char *source) {
+    kazeia_export_settings settings = kazeia_export_settings_default();
+    kazeia_program *program = NULL;
+    settings.source = source;
+    settings.weights = "f32";
+    settings.kv = "f32";
+    parity_folder_create(all->folder[index]);
+    parity_export(&settings, all->folder[index], all->path);
+    CHECK(kazeia_program_open(all->path, NULL, &program));
+    return program;
+}
+
+static int open_voices(void **state) {
+    voices *all = calloc(1, sizeof *all);
+    all->runtime = parity_runtime(NULL);
+    all->custom = export_voice(all, 0, FOLDER "custom");
+    all->base = export_voice(all, 1, FOLDER "base");
+    *state = all;
+    return 0;
+}
+
+static int close_voices(void **state) {
+    voices *all = *state;
+    kazeia_program_close(all->custom);
+    kazeia_program_close(all->base);
+    kazeia_runtime_destroy(all->runtime);
+    parity_folder_remove(all->folder[0]);
+    parity_folder_remove(all->folder[1]);
+    free(all);
+    return 0;
+}
+
+// --- Runs ---------------------------------------------------------------------------------------
+
+typedef struct run {
+    const char *name; // folder below expected/
+    const char *speaker, *instruct;
+    const char *reference; // codes of the recording; NULL: none
+    bool has_vector;
+} run;
+
+static const char reference_text[] = "Il est huit heures trente, le train part.";
+
+// All that the voice shows, one part behind the other.
+typedef struct shown {
+    float *values[2];  // prefill, logits
+    int32_t *codes[2]; // choices, frames
+    size_t counts[4];
+} shown;
+
+static void keep(void *context, kazeia_speak_part part, const void *values, size_t rows,
+                 size_t columns) {
+    shown *all = context;
+    const size_t count = rows * columns;
+    void **place = part < 2 ? (void **)&all->values[part] : (void **)&all->codes[part - 2];
+    *place = realloc(*place, 4 * (all->counts[part] + count));
+    assert_non_null(*place);
+    memcpy((char *)*place + 4 * all->counts[part], values, 4 * count);
+    all->counts[part] += count;
+}
+
+static double difference(const float *values, const float *expected, size_t count) {
+    double worst = 0, largest = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double apart = fabs((double)values[i] - (double)expected[i]);
+        assert_false(isnan(apart));
+        worst = apart > worst ? apart : worst;
+        largest = fabs((double)expected[i]) > largest ? fabs((double)expected[i]) : largest;
+    }
+    return worst / largest;
+}
+
+static void compare_floats(const run *of, const shown *all, size_t part, const char *name) {
+    size_t count = 0;
+    float *expected = read_values(of->name, name, &count);
+    assert_int_equal(all->counts[part], count);
+    const double apart = difference(all->values[part], expected, count);
+    print_message("%s: %s apart by %.1e\n", of->name, name, apart);
+    assert_true(apart <= LARGEST_DIFFERENCE);
+    free(expected);
+}
+
+static void compare_codes(const run *of, const shown *all, size_t part, const char *name) {
+    size_t count = 0;
+    int32_t *expected = read_values(of->name, name, &count);
+    assert_int_equal(all->counts[part], count);
+    assert_memory_equal(all->codes[part - 2], expected, 4 * count);
+    free(expected);
+}
+
+static size_t speak(kazeia_stage *stage, const char *text) {
+    float samples[4096];
+    size_t count = 0, all = 0, taken = 0;
+    kazeia_status status = KAZEIA_OK;
+    CHECK(kazeia_stage_feed(stage, text, strlen(text), &taken));
+    assert_int_equal(taken, strlen(text));
+    CHECK(kazeia_stage_finish(stage));
+    while ((status = kazeia_stage_next(stage, samples, 4096, &count)) == KAZEIA_OK) {
+        all += count;
+    }
+    assert_int_equal(status, KAZEIA_DONE);
+    return all;
+}
+
+static json_t *read_meta(const run *of) {
+    char path[PARITY_PATH_BYTES];
+    (void)snprintf(path, sizeof path, EXPECTED "%s/meta.json", of->name);
+    return parity_read_json(path);
+}
+
+static void compare_run(const voices *all, const run *of) {
+    json_t *meta = read_meta(of);
+    size_t vector_count = 0, code_count = 0, frames = 0;
+    float *vector = of->has_vector ? read_values("base/speaker", "xvector", &vector_count) : NULL;
+    int32_t *codes = of->reference ? read_values("base", of->reference, &code_count) : NULL;
+    int32_t *expected = read_values(of->name, "codes", &frames);
+    kazeia_speak_settings settings = kazeia_speak_settings_default();
+    kazeia_stage *stage = NULL;
+    shown seen = {0};
+    settings.program = strncmp(of->name, "custom", 6) == 0 ? all->custom : all->base;
+    settings.language = json_string_value(json_object_get(meta, "language"));
+    settings.speaker = of->speaker;
+    settings.instruct = of->instruct;
+    settings.is_greedy = settings.is_verbatim = true;
+    settings.is_whole = json_is_false(json_object_get(meta, "streaming_layout"));
+    // A run that ended by itself must do so again: it may go on.
+    settings.max_frames =
+        (uint32_t)(frames / 16) + (json_is_true(json_object_get(meta, "ended_by_eos")) ? 5 : 0);
+    settings.vector = vector;
+    settings.vector_count = vector_count;
+    settings.reference_codes = codes;
+    settings.reference_frames = code_count / 16;
+    settings.reference_text = codes ? reference_text : NULL;
+    settings.watch = keep;
+    settings.watch_context = &seen;
+    CHECK(kazeia_speak_create(all->runtime, &settings, &stage));
+    assert_true(speak(stage, json_string_value(json_object_get(meta, "text"))) > 0);
+    compare_floats(of, &seen, KAZEIA_SPEAK_PREFILL, "prefill");
+    compare_floats(of, &seen, KAZEIA_SPEAK_LOGITS, "logits");
+    compare_codes(of, &seen, KAZEIA_SPEAK_CODE, "code0");
+    compare_codes(of, &seen, KAZEIA_SPEAK_FRAME, "codes");
+    kazeia_stage_destroy(stage);
+    for (size_t i = 0; i < 2; i++) {
+        free(seen.values[i]);
+        free(seen.codes[i]);
+    }
+    free(vector);
+    free(codes);
+    free(expected);
+    json_decref(meta);
+}
+
+static void runs_are_the_originals(void **state) {
+    static const run runs[] = {
+        {.name = "custom/french_vivian", .speaker = "vivian"},
+        {.name = "custom/non_streaming", .speaker = "serena"},
+        {.name = "custom/auto_dialect", .speaker = "eric"},
+        {.name = "custom/auto", .speaker = "ryan"},
+        {.name = "custom/instruct", .speaker = "aiden", .instruct = "Voix calme et lente."},
+        {.name = "base/french_xvector", .has_vector = true},
+        {.name = "base/icl_streaming", .has_vector = true, .reference = "icl_ref_codes"},
+        {.name = "base/icl_streaming_long", .has_vector = true, .reference = "icl_ref_codes_long"},
+        {.name = "base/icl_non_streaming", .has_vector = true, .reference = "icl_ref_codes"},
+        {.name = "base/no_speaker"},
+        {.name = "base/ends_by_eos", .has_vector = true}};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        compare_run(*state, &runs[i]);
+    }
+}
+
+// --- Codec --------------------------------------------------------------------------------------
+
+// Samples of all codes, fed `chunk` frames at a time; free() them.
+static float *decode(const voices *all, kazeia_program *program, const int32_t *codes,
+                     size_t frames, size_t chunk, size_t *out_count) {
+    kazeia_codec_shape shape;
+    kazeia_stage *stage = NULL;
+    size_t done = 0, taken = 0, count = 0, made = 0;
+    CHECK(kazeia_codec_create(all->runtime, program, &shape, &stage));
+    assert_int_equal(shape.groups, 16);
+    const size_t room = frames * shape.samples_per_frame;
+    float *samples = calloc(room + 1, sizeof *samples);
+    while (made < room) {
+        const size_t left = frames - done, now = left < chunk ? left : chunk;
+        if (now > 0) {
+            CHECK(kazeia_stage_feed(stage, codes + done * 16, now * 16, &taken));
+            assert_int_equal(taken, now * 16);
+            done += now;
+        }
+        while (kazeia_stage_next(stage, samples + made, room - made + 1, &count) == KAZEIA_OK) {
+            made += count;
+        }
+    }
+    kazeia_stage_destroy(stage);
+    *out_count = made;
+    return samples;
+}
+
+static void compare_codec(const voices *all, kazeia_program *program, const char *folder,
+                          const char *codes_name, const char *wav_name) {
+    static const size_t chunks[] = {8, 1, 2, 3, 7};
+    size_t code_count = 0, expected_count = 0, count = 0;
+    int32_t *codes = read_values(folder, codes_name, &code_count);
+    float *expected = read_values(folder, wav_name, &expected_count);
+    float *whole = decode(all, program, codes, code_count / 16, chunks[0], &count);
+    assert_int_equal(count, expected_count);
+    const double apart = difference(whole, expected, count);
+    print_message("%s: %s apart by %.1e\n", folder, wav_name, apart);
+    assert_true(apart <= LARGEST_DIFFERENCE);
+    for (size_t i = 1; i < sizeof chunks / sizeof *chunks; i++) {
+        float *cut = decode(all, program, codes, code_count / 16, chunks[i], &count);
+        assert_true(difference(cut, whole, count) <= 1e-5);
+        free(cut);
+    }
+    free(whole);
+    free(expected);
+    free(codes);
+}
+
+static void the_codec_is_the_originals_in_any_cutting(void **state) {
+    const voices *all = *state;
+    compare_codec(all, all->custom, "custom/decoder", "codes", "wav");
+    compare_codec(all, all->base, "base/decoder", "codes", "wav");
+    compare_codec(all, all->base, "base/decoder", "long_codes", "long_wav_exact");
+}
+
+// --- Refusals -----------------------------------------------------------------------------------
+
+static void what_does_not_fit_gets_a_sentence(void **state) {
+    const voices *all = *state;
+    kazeia_speak_settings settings = kazeia_speak_settings_default();
+    kazeia_stage *stage = NULL;
+    const float vector[3] = {0};
+    settings.program = all->custom;
+    settings.speaker = "nobody";
+    assert_int_equal(kazeia_speak_create(all->runtime, &settings, &stage), KAZEIA_NOT_FOUND);
+    assert_non_null(strstr(kazeia_last_error(), "vivian"));
+    settings.speaker = NULL;
+    settings.language = "klingon";
+    assert_int_equal(kazeia_speak_create(all->runtime, &settings, &stage), KAZEIA_NOT_FOUND);
+    assert_non_null(strstr(kazeia_last_error(), "french"));
+    settings.language = "fr";
+    settings.vector = vector;
+    settings.vector_count = 3;
+    assert_int_equal(kazeia_speak_create(all->runtime, &settings, &stage), KAZEIA_BAD_ARGUMENT);
+    assert_null(stage);
+}
+
+// A cancel in the middle leaves nothing behind: the next utterance is as in a fresh voice.
+static void a_cancelled_voice_speaks_as_before(void **state) {
+    const voices *all = *state;
+    const run of = {.name = "custom/auto"};
+    kazeia_speak_settings settings = kazeia_speak_settings_default();
+    kazeia_stage *stage = NULL;
+    shown seen = {0};
+    float samples[512];
+    size_t taken = 0, count = 0;
+    settings.program = all->custom;
+    settings.speaker = "ryan";
+    settings.is_greedy = settings.is_verbatim = true;
+    settings.max_frames = 4;
+    settings.watch = keep;
+    settings.watch_context = &seen;
+    CHECK(kazeia_speak_create(all->runtime, &settings, &stage));
+    CHECK(kazeia_stage_feed(stage, "Autre chose.", 12, &taken));
+    CHECK(kazeia_stage_finish(stage));
+    for (int i = 0; i < 3; i++) {
+        CHECK(kazeia_stage_next(stage, samples, 512, &count));
+    }
+    kazeia_stage_cancel(stage);
+    assert_int_equal(kazeia_stage_next(stage, samples, 512, &count), KAZEIA_CANCELLED);
+    CHECK(kazeia_stage_reset(stage));
+    memset(seen.counts, 0, sizeof seen.counts);
+    json_t *meta = read_meta(&of);
+    (void)speak(stage, json_string_value(json_object_get(meta, "text")));
+    compare_floats(&of, &seen, KAZEIA_SPEAK_LOGITS, "logits");
+    compare_codes(&of, &seen, KAZEIA_SPEAK_FRAME, "codes");
+    kazeia_stage_destroy(stage);
+    json_decref(meta);
+    for (size_t i = 0; i < 2; i++) {
+        free(seen.values[i]);
+        free(seen.codes[i]);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_are_the_originals),
+        cmocka_unit_test(the_codec_is_the_originals_in_any_cutting),
+        cmocka_unit_test(what_does_not_fit_gets_a_sentence),
+        cmocka_unit_test(a_cancelled_voice_speaks_as_before),
+    };
+    return cmocka_run_group_tests(tests, open_voices, close_voices);
+}
