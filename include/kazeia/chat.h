@@ -217,17 +217,6 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_restore(kazeia_stage *cha
 // the conversation keeps its text and is computed again in its next turn. They run to their end
 // unless kazeia_stage_cancel stops them: KAZEIA_CANCELLED, until reset or kazeia_chat_end_turn.
 
-// Receives one row of logits after another, `logits` [vocabulary_size] of the token at `position`
-// in what was given: they rate the token after it. Valid during the call. A status other than
-// KAZEIA_OK ends the call that computes, which returns it.
-typedef kazeia_status (*kazeia_logits_sink)(void *context, size_t position, const float *logits,
-                                            size_t vocabulary_size);
-// Runs `ids` [count] and hands over the logits of positions first to count - 1, in order.
-// BAD_ARGUMENT when they are more than the context holds or one is no token of the model.
-KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_logits(kazeia_stage *chat,
-                                                              const int32_t *ids, size_t count,
-                                                              size_t first, kazeia_logits_sink sink,
-                                                              void *context);
 // One position of a measurement.
 typedef struct kazeia_logits_row {
     size_t position, count; // of all `count` positions that are handed over
@@ -241,6 +230,7 @@ typedef struct kazeia_logits_row {
 typedef struct kazeia_measured {
     const int32_t *ids; // all but the last are scored
     size_t id_count;
+    size_t first;     // of the ids: rows before this position are not handed over
     const char *text; // cut and scored as kazeia_chat_perplexity does
     size_t text_bytes;
     uint32_t chunk_tokens;
@@ -249,8 +239,9 @@ typedef struct kazeia_measured {
 typedef kazeia_status (*kazeia_measure_sink)(void *context, const kazeia_logits_row *row);
 // Hands over every position's logits of one chat, or of two models side by side, in order: `other`
 // is NULL or another chat that lets the same tokens run. Memory does not grow with the text's
-// length but for its ids. BAD_ARGUMENT as kazeia_chat_logits and kazeia_chat_perplexity, when
-// `other` is `chat`, and when the two have vocabularies of different sizes.
+// length but for its ids. BAD_ARGUMENT when the ids are more than the context
+// holds or one is no token of the model, as kazeia_chat_perplexity for a text, when `other` is
+// `chat`, and when the two have vocabularies of different sizes.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_measure(kazeia_stage *chat,
                                                                kazeia_stage *other,
                                                                const kazeia_measured *measured,

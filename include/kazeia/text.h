@@ -22,8 +22,6 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
 kazeia_tokenizer_create(const kazeia_program *program, const kazeia_allocator *allocator,
                         kazeia_tokenizer **out_tokenizer);
 KAZEIA_API void kazeia_tokenizer_destroy(kazeia_tokenizer *tokenizer);
-// Ids are 0 to this less 1.
-KAZEIA_API uint32_t kazeia_tokenizer_vocabulary_size(const kazeia_tokenizer *tokenizer);
 
 // Text to ids: any bytes, at most 1 GiB; those that are not UTF-8 are encoded one by one as far as
 // the vocabulary has them. `parse_special`: special tokens spelled in the text become their ids and

@@ -272,32 +272,6 @@ kazeia_status kazeia_chat_restore(kazeia_stage *chat, const char *path) {
 
 // --- Measuring ----------------------------------------------------------------------------------
 
-typedef struct logits_receiver {
-    kazeia_logits_sink sink;
-    void *context;
-} logits_receiver;
-
-static kazeia_status pass_logits(void *context, const kz_logits_row *row) {
-    const logits_receiver *receiver = context;
-    return receiver->sink(receiver->context, row->position, row->logits, row->vocabulary);
-}
-
-kazeia_status kazeia_chat_logits(kazeia_stage *chat, const int32_t *ids, size_t count, size_t first,
-                                 kazeia_logits_sink sink, void *context) {
-    KZ_TRY(kz_stage_require(chat, &kz_chat_stage_table));
-    KZ_TRY(kz_require(ids, "logits: ids"));
-    KZ_TRY(kz_require((const void *)(uintptr_t)sink, "logits: sink"));
-    logits_receiver receiver = {.sink = sink, .context = context};
-    // The stage's own session measures: a second one would double the memory of the cache.
-    kz_chat *model = chat_of(chat);
-    KZ_TRY(kz_chat_require_idle(model));
-    const kz_measurement measurement = {.session = kz_chat_session(model),
-                                        .allocator = kz_chat_allocator(model),
-                                        .sink = pass_logits,
-                                        .context = &receiver};
-    return kz_measure_ids(&measurement, ids, count, first);
-}
-
 typedef struct row_receiver {
     kazeia_measure_sink sink;
     void *context;
@@ -350,7 +324,7 @@ kazeia_status kazeia_chat_measure(kazeia_stage *chat, kazeia_stage *other,
                                         .sink = pass_row,
                                         .context = &receiver};
     if (measured->ids) {
-        return kz_measure_ids(&measurement, measured->ids, measured->id_count, 0);
+        return kz_measure_ids(&measurement, measured->ids, measured->id_count, measured->first);
     }
     const kz_program *program = ((const chat_stage *)chat)->program;
     return kz_measure_text(&measurement, &kz_program_describe(program)->tokenizer, measured->text,

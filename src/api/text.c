@@ -75,10 +75,6 @@ void kazeia_tokenizer_destroy(kazeia_tokenizer *tokenizer) {
     kz_free(&memory, tokenizer);
 }
 
-uint32_t kazeia_tokenizer_vocabulary_size(const kazeia_tokenizer *tokenizer) {
-    return kz_tokenizer_token_count(tokenizer->tokenizer);
-}
-
 static kazeia_status make_room(kazeia_tokenizer *tokenizer, size_t bytes) {
     if (bytes > TEXT_LIMIT) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "tokenizer: a text of %zu bytes, at most %zu are taken",
@@ -141,7 +137,7 @@ kazeia_status kazeia_tokenizer_decode(kazeia_tokenizer *tokenizer, const int32_t
     KZ_TRY(kz_require(ids, "decode: ids"));
     KZ_TRY(kz_require(out_text, "decode: out_text"));
     KZ_TRY(kz_require(out_bytes, "decode: out_bytes"));
-    const uint32_t vocabulary = kazeia_tokenizer_vocabulary_size(tokenizer);
+    const uint32_t vocabulary = kz_tokenizer_token_count(tokenizer->tokenizer);
     for (size_t i = 0; i < count; i++) {
         // All are checked before the first is decoded, so that a failure leaves the text of the
         // last call.

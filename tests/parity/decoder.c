@@ -34,11 +34,10 @@ typedef struct logits_rows {
     size_t first;
 } logits_rows;
 
-static kazeia_status keep_row(void *context, size_t position, const float *logits,
-                              size_t vocabulary_size) {
+static kazeia_status keep_row(void *context, const kazeia_logits_row *row) {
     const logits_rows *rows = context;
-    memcpy(rows->values + (position - rows->first) * vocabulary_size, logits,
-           vocabulary_size * sizeof *logits);
+    memcpy(rows->values + (row->position - rows->first) * row->vocabulary_size, row->logits,
+           row->vocabulary_size * sizeof *row->logits);
     return KAZEIA_OK;
 }
 
@@ -46,7 +45,8 @@ float *decoder_logits(const decoder_model *model, const int32_t *ids, size_t cou
                       size_t vocabulary) {
     logits_rows rows = {calloc((count - first) * vocabulary, sizeof(float)), first};
     assert_non_null(rows.values);
-    CHECK(kazeia_chat_logits(model->chat, ids, count, first, keep_row, &rows));
+    const kazeia_measured measured = {.ids = ids, .id_count = count, .first = first};
+    CHECK(kazeia_chat_measure(model->chat, NULL, &measured, keep_row, &rows));
     return rows.values;
 }
 

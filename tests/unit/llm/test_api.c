@@ -143,7 +143,6 @@ static void text_and_tokens_are_inverse(void **state) {
     const char *text = NULL;
     size_t count = 0, bytes = 0;
     assert_int_equal(kazeia_tokenizer_create(program, NULL, &tokenizer), KAZEIA_OK);
-    assert_int_equal(kazeia_tokenizer_vocabulary_size(tokenizer), TINY_VOCABULARY);
     assert_int_equal(kazeia_tokenizer_encode(tokenizer, "us<|im_end|>", 12, true, &ids, &count),
                      KAZEIA_OK);
     assert_int_equal(count, 2);
@@ -250,14 +249,13 @@ typedef struct row_check {
     double largest;
 } row_check;
 
-static kazeia_status check_row(void *context, size_t position, const float *logits,
-                               size_t vocabulary) {
+static kazeia_status check_row(void *context, const kazeia_logits_row *row) {
     row_check *check = context;
-    assert_int_equal(position, check->next);
+    const double *expected_row = check->expected + row->position * row->vocabulary_size;
+    assert_int_equal(row->position, check->next);
     check->next++;
-    for (size_t i = 0; i < vocabulary; i++) {
-        check->largest = fmax(check->largest,
-                              fabs((double)logits[i] - check->expected[position * vocabulary + i]));
+    for (size_t i = 0; i < row->vocabulary_size; i++) {
+        check->largest = fmax(check->largest, fabs((double)row->logits[i] - expected_row[i]));
     }
     return KAZEIA_OK;
 }
@@ -274,7 +272,8 @@ static void logits_are_the_references(void **state) {
     tiny_llama_forward(&tiny.llama, ids, 100, hidden, expected);
     for (size_t first = 0; first <= 90; first += 30) {
         row_check check = {.expected = expected, .next = first};
-        assert_int_equal(kazeia_chat_logits(chat, ids, 100, first, check_row, &check), KAZEIA_OK);
+        const kazeia_measured measured = {.ids = ids, .id_count = 100, .first = first};
+        assert_int_equal(kazeia_chat_measure(chat, NULL, &measured, check_row, &check), KAZEIA_OK);
         assert_int_equal(check.next, 100);
         assert_true(check.largest < 1e-4);
     }
@@ -377,10 +376,8 @@ static void measuring_waits_for_the_turn(void **state) {
     const int32_t ids[] = {1, 2, 3, 4};
     double number = 0.0;
     size_t count = 0;
-    row_check check = {.expected = expected, .next = 4};
     kazeia_stage *chat = open_chat();
     assert_int_equal(kazeia_stage_feed(chat, "Salut", 5, &count), KAZEIA_OK);
-    assert_int_equal(kazeia_chat_logits(chat, ids, 4, 4, check_row, &check), KAZEIA_BUSY);
     assert_int_equal(kazeia_stage_finish(chat), KAZEIA_OK);
     assert_int_equal(kazeia_chat_bench(chat, 8, 1, 0, &number, &number), KAZEIA_BUSY);
     assert_int_equal(kazeia_chat_perplexity(chat, TEXT, strlen(TEXT), CHUNK, &number, &count),
@@ -392,7 +389,7 @@ static void measuring_waits_for_the_turn(void **state) {
     assert_int_equal(kazeia_chat_measure(other, chat, &measured, check_pair, &pair), KAZEIA_BUSY);
     kazeia_stage_destroy(other);
     drain(chat);
-    assert_int_equal(kazeia_chat_logits(chat, ids, 4, 4, check_row, &check), KAZEIA_OK);
+    assert_int_equal(kazeia_chat_measure(chat, NULL, &measured, check_pair, &pair), KAZEIA_OK);
     kazeia_stage_destroy(chat);
 }
 
@@ -413,9 +410,8 @@ static size_t answer(kazeia_stage *chat, const char *text, int32_t *out_ids, siz
     return count;
 }
 
-static kazeia_status stop_at_once(void *context, size_t position, const float *logits,
-                                  size_t vocabulary) {
-    (void)context, (void)position, (void)logits, (void)vocabulary;
+static kazeia_status stop_at_once(void *context, const kazeia_logits_row *row) {
+    (void)context, (void)row;
     return KAZEIA_CANCELLED;
 }
 
@@ -432,7 +428,9 @@ static void measuring_leaves_the_conversation_alone(void **state) {
     kazeia_stage_destroy(chat);
     chat = open_chat();
     assert_int_equal(answer(chat, "Salut", ids[0], 8), count);
-    assert_int_equal(kazeia_chat_logits(chat, others, 60, 0, stop_at_once, NULL), KAZEIA_CANCELLED);
+    const kazeia_measured measured = {.ids = others, .id_count = 60};
+    assert_int_equal(kazeia_chat_measure(chat, NULL, &measured, stop_at_once, NULL),
+                     KAZEIA_CANCELLED);
     assert_int_equal(answer(chat, "Encore", ids[1], 8), next_count);
     assert_memory_equal(ids[1], expected_ids[1], next_count * sizeof ids[1][0]);
     assert_int_equal(kazeia_chat_statistics_of(chat).cached_tokens, 0);
