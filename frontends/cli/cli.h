@@ -46,6 +46,7 @@ kazeia_status cli_spoken(cli_run *run);
 kazeia_status cli_sentences(cli_run *run);
 kazeia_status cli_codec(cli_run *run);
 kazeia_status cli_turn(cli_run *run);
+kazeia_status cli_timers(cli_run *run);
 kazeia_status cli_commands_command(cli_run *run);
 kazeia_status cli_vad(cli_run *run);
 kazeia_status cli_commands_command(cli_run *run);

@@ -30,6 +30,8 @@ const cli_command cli_commands[] = {
     {"vad", "FILE", 1, 1, "find the stretches of a sound file in which somebody speaks", cli_vad},
     {"commands", "check|match|test|hear GRAMMAR [FILE...]", 2, SIZE_MAX,
      "try out voice commands: check, match and test a grammar", cli_commands_command},
+    {"timers", "list|run", 1, 1, "show the timers that were asked for, or wait and ring",
+     cli_timers},
     {"bench", "", 0, 0, "measure how fast a language model is here", cli_bench},
     {"eval", "", 0, 0, "measure how well a language model predicts, or write its logits", cli_eval},
     // Ends the table, whose length depends on the build.

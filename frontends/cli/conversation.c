@@ -4,7 +4,12 @@
 // out: a voice that takes turns
 #include "conversation.h"
 
+#include <stdlib.h>
+#include <time.h>
+
 #include "chat_setup.h"
+#include "command_json.h"
+#include "command_program.h"
 #include "engine.h"
 
 // A recording is one turn: a command that is said with a pause in it is heard in one window.
@@ -40,17 +45,59 @@ static kazeia_status open_speak(cli_run *run, cli_conversation *conversation) {
                        kazeia_speak_create(conversation->runtime, &settings, &conversation->speak));
 }
 
+// A timer is carried out here; every command then goes to the user's program, which may answer in
+// its own words.
+static kazeia_status carry_out(void *context, const kazeia_command *command, char *reply,
+                               size_t capacity) {
+    const cli_conversation *conversation = context;
+    cli_run *run = conversation->run;
+    bool is_timer = false;
+    if (conversation->timers != NULL) {
+        CLI_TRY(kazeia_timers_apply(conversation->timers, command,
+                                    kazeia_commands_language(conversation->commands),
+                                    (int64_t)time(NULL), reply, capacity, &is_timer));
+    }
+    if (run->options.on_command == NULL) {
+        return KAZEIA_OK;
+    }
+    json_t *object = cli_command_json(command, true);
+    char *line = object == NULL ? NULL : json_dumps(object, JSON_COMPACT);
+    json_decref(object);
+    if (line == NULL) {
+        return cli_fail(&run->failure, KAZEIA_OUT_OF_MEMORY, "no memory for a command");
+    }
+    const kazeia_status status =
+        cli_command_program_run(run->options.on_command, line, reply, capacity, &run->failure);
+    free(line);
+    return status;
+}
+
+// Hearing is a help that a program without vocabulary, say, cannot give: text is matched then.
+static kazeia_status open_hearing(cli_run *run, cli_conversation *conversation) {
+    if (conversation->commands == NULL) {
+        return KAZEIA_OK;
+    }
+    const kazeia_status status =
+        kazeia_commands_listen(conversation->commands, conversation->listen, NULL);
+    return status == KAZEIA_UNSUPPORTED ? KAZEIA_OK : cli_checked(run, status);
+}
+
 static kazeia_status open_commands(cli_run *run, cli_conversation *conversation) {
     if (run->options.commands == NULL) {
         return KAZEIA_OK;
     }
-    return cli_checked(run,
-                       kazeia_commands_open(run->options.commands, NULL, &conversation->commands));
+    const kazeia_commands_options home = {.home = run->options.home};
+    CLI_TRY(cli_checked(run, kazeia_commands_open_for(run->options.commands, &home, NULL,
+                                                      &conversation->commands)));
+    return run->options.timers == NULL
+               ? KAZEIA_OK
+               : cli_checked(run, kazeia_timers_open(run->options.timers, NULL,
+                                                     &conversation->timers));
 }
 
 kazeia_status cli_conversation_open(cli_run *run, cli_conversation *out_conversation) {
     cli_conversation *conversation = out_conversation;
-    *conversation = (cli_conversation){0};
+    *conversation = (cli_conversation){.run = run};
     // The cheap parts first: a mistake in the commands file must not wait for a model to open.
     CLI_TRY(open_commands(run, conversation));
     CLI_TRY(cli_program_open(run, run->options.stt, "listen", &conversation->listener));
@@ -60,7 +107,10 @@ kazeia_status cli_conversation_open(cli_run *run, cli_conversation *out_conversa
     CLI_TRY(open_speak(run, conversation));
     CLI_TRY(open_listen(run, conversation));
     CLI_TRY(open_chat(run, conversation));
+    CLI_TRY(open_hearing(run, conversation));
     const kazeia_voice_parts parts = {
+        .on_command = conversation->commands == NULL ? NULL : carry_out,
+        .on_command_context = conversation,
         .listen = conversation->listen,
         .commands = conversation->commands,
         .chat = conversation->chat,
@@ -96,6 +146,7 @@ void cli_conversation_close(cli_conversation *conversation) {
     if (conversation->commands != NULL) {
         kazeia_commands_close(conversation->commands);
     }
+    kazeia_timers_close(conversation->timers);
     if (conversation->runtime != NULL) {
         kazeia_runtime_destroy(conversation->runtime);
     }

@@ -13,6 +13,8 @@ typedef struct cli_conversation {
     kazeia_program *listener, *talker;
     kazeia_program *vad;       // NULL: whatever is recorded is listened to
     kazeia_commands *commands; // NULL: none were given
+    kazeia_timers *timers;     // NULL: no --timers
+    cli_run *run;
     kazeia_stage *listen, *chat, *speak;
     kazeia_voice *voice;
 } cli_conversation;

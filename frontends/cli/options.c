@@ -130,6 +130,8 @@ static const option_binding BINDINGS[] = {
     NAME("--timeline", timeline),
     NAME("--home", home),
     NAME("--fixtures", fixtures),
+    NAME("--timers", timers),
+    NAME("--on-command", on_command),
     SWITCH("--union", is_union),
 };
 #define BINDING_COUNT (sizeof BINDINGS / sizeof BINDINGS[0])

@@ -66,6 +66,8 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
 kazeia_commands_open_for(const char *path, const kazeia_commands_options *options,
                          const kazeia_allocator *allocator, kazeia_commands **out_commands);
 KAZEIA_API void kazeia_commands_close(kazeia_commands *commands);
+// ISO 639-1, as the file says it; the string is the commands'.
+KAZEIA_API const char *kazeia_commands_language(const kazeia_commands *commands);
 // Looks for the best match of the whole transcript; case and punctuation do not count. No match is
 // KAZEIA_OK with intent NULL, so is a sentence that is too long for a command (over 600 bytes) or
 // too ambiguous to decide in bounded time. Does not allocate. Placeholders for the time of day are
@@ -143,6 +145,45 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_commands_listen(
 // Does not allocate; CANCELLED with the stage.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_commands_hear(kazeia_commands *commands,
                                                                 kazeia_heard_command *out_heard);
+
+// ---- timers
+//
+// Started, stretched, paused, asked about and cancelled by commands; kept in a file that is written
+// atomically, so that another process (`kazeia timers run`) may ring. Times are seconds of the
+// system's calendar, which the caller brings.
+
+typedef struct kazeia_timers kazeia_timers;
+
+// Strings are valid until the next call with these timers.
+typedef struct kazeia_timer {
+    uint32_t id;
+    const char *name, *area; // "": none
+    const char *command;     // what was asked to be done then; "": nothing
+    int64_t length_s, left_s;
+    bool is_paused;
+} kazeia_timer;
+
+// `path` need not exist yet.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_timers_open(const char *path,
+                                                              const kazeia_allocator *allocator,
+                                                              kazeia_timers **out_timers);
+KAZEIA_API void kazeia_timers_close(kazeia_timers *timers);
+// Reads the file, carries a command out and writes the file. *out_is_timer false: the command is
+// about something else, and nothing was done. `reply` [capacity] is what to say, in `language`.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_timers_apply(kazeia_timers *timers,
+                                                               const kazeia_command *command,
+                                                               const char *language, int64_t now,
+                                                               char *reply, size_t capacity,
+                                                               bool *out_is_timer);
+// Reads the file and visits all timers in the order of their starts.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
+kazeia_timers_list(kazeia_timers *timers, int64_t now,
+                   kazeia_status (*visit)(void *context, const kazeia_timer *timer), void *context);
+// Reads the file and takes one timer that is due out of it; *out_is_due false when there is none.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_timers_take_due(kazeia_timers *timers,
+                                                                  int64_t now,
+                                                                  kazeia_timer *out_timer,
+                                                                  bool *out_is_due);
 
 #ifdef __cplusplus
 }

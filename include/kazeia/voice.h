@@ -32,6 +32,12 @@ typedef struct kazeia_voice_parts {
     kazeia_stage *chat;
     kazeia_stage *speak;
     const kazeia_allocator *allocator; // NULL: malloc
+    // Called on the turn's thread when a command was understood, before its answer is spoken.
+    // `reply` [reply_capacity] holds the grammar's answer, NUL-terminated, and may be written anew.
+    // A status other than KAZEIA_OK ends the turn. NULL: nobody is told.
+    kazeia_status (*on_command)(void *context, const kazeia_command *command, char *reply,
+                                size_t reply_capacity);
+    void *on_command_context;
 } kazeia_voice_parts;
 
 // When each stage of a turn worked, in ms since the turn's last input sample was fed. A stage that

@@ -11,6 +11,7 @@
 #include "base/file_map.h"
 #include "listen/hear.h"
 #include "pipeline/command.h"
+#include "pipeline/command_dialogue.h"
 #include "text/command_check.h"
 
 struct kazeia_commands {
@@ -19,6 +20,7 @@ struct kazeia_commands {
     kz_command_matcher *matcher;
     kz_hearing *hearing; // NULL: text only
     kz_command_thresholds thresholds;
+    kz_dialogue dialogue;
     // Room for the public form of the last match, so that a match allocates nothing; overwritten by
     // the next.
     kazeia_slot slots[KZ_COMMAND_MAX_SLOTS];
@@ -81,6 +83,10 @@ void kazeia_commands_close(kazeia_commands *commands) {
         kz_command_grammar_close(commands->grammar);
     }
     kz_free(&memory, commands);
+}
+
+const char *kazeia_commands_language(const kazeia_commands *commands) {
+    return commands ? kz_command_grammar_language(commands->grammar) : "";
 }
 
 kz_command_matcher *kz_commands_matcher(kazeia_commands *commands) {
@@ -216,5 +222,51 @@ kazeia_status kazeia_commands_hear(kazeia_commands *commands, kazeia_heard_comma
         .prior_positions = cost.prior_tokens,
         .nodes = cost.nodes,
         .seconds = cost.seconds};
+    return KAZEIA_OK;
+}
+
+// The intent of a question back; no grammar's can be the same pointer.
+static const char question_intent[] = "KazeiaAsk";
+
+bool kz_commands_is_question(const kz_command_result *result) {
+    return result->intent == question_intent;
+}
+
+static kazeia_status ask_back(kazeia_commands *commands, const kz_command_hypothesis *found,
+                              kz_command_verdict verdict, kz_command_result *out_result) {
+    kz_dialogue_ask(&commands->dialogue, kz_command_grammar_language(commands->grammar),
+                    found[0].text, verdict == KZ_COMMAND_ASK ? found[1].text : NULL);
+    *out_result = (kz_command_result){.is_match = true,
+                                      .intent = question_intent,
+                                      .response_key = "default",
+                                      .response = commands->dialogue.question,
+                                      .sentence = ""};
+    return KAZEIA_OK;
+}
+
+kazeia_status kz_commands_hear(kazeia_commands *commands, const char *transcript,
+                               kz_command_result *out_result) {
+    kz_command_hypothesis found[KZ_HEARING_LIMIT];
+    kz_hearing_cost cost;
+    uint32_t count = 0;
+    *out_result = (kz_command_result){.is_match = false};
+    const char *chosen = kz_dialogue_answer(&commands->dialogue, transcript);
+    if (chosen) {
+        return kz_command_judge(commands->matcher, chosen, out_result);
+    }
+    if (!commands->hearing) {
+        return KAZEIA_OK;
+    }
+    KZ_TRY(kz_hearing_run(commands->hearing, found, &count, &cost));
+    if (count == 0) {
+        return KAZEIA_OK;
+    }
+    KZ_TRY(kz_command_judge(commands->matcher, found[0].text, out_result));
+    const kz_command_verdict verdict =
+        kz_command_decide(&commands->thresholds, found, count, out_result);
+    if (verdict == KZ_COMMAND_ASK || verdict == KZ_COMMAND_CONFIRM) {
+        return ask_back(commands, found, verdict, out_result);
+    }
+    out_result->is_match = verdict == KZ_COMMAND_ACCEPTED;
     return KAZEIA_OK;
 }

@@ -19,6 +19,9 @@ struct kazeia_voice {
     atomic_int settling;
     kazeia_allocator allocator;
     kazeia_commands *commands;
+    kazeia_status (*on_command)(void *context, const kazeia_command *command, char *reply,
+                                size_t reply_capacity);
+    void *on_command_context;
     kz_voice_loop loop;
     uint32_t sample_rate_hz;
 };
@@ -79,6 +82,31 @@ static size_t begun_bytes(const void *self) {
     return kz_speak_stage_begun_bytes(self);
 }
 
+static kazeia_status hear_command(void *context, const char *transcript,
+                                  kz_command_result *out_result) {
+    return kz_commands_hear(((kazeia_voice *)context)->commands, transcript, out_result);
+}
+
+// A question back is no command: nobody carries it out.
+static kazeia_status carry_out(void *context, const kz_command_result *result, char *reply,
+                               size_t capacity) {
+    const kazeia_voice *voice = context;
+    if (kz_commands_is_question(result)) {
+        return KAZEIA_OK;
+    }
+    const kazeia_command command = kz_commands_present(voice->commands, result);
+    return voice->on_command(voice->on_command_context, &command, reply, capacity);
+}
+
+static void plug_commands(kazeia_voice *voice, const kazeia_voice_parts *parts) {
+    voice->on_command = parts->on_command;
+    voice->on_command_context = parts->on_command_context;
+    voice->loop.matcher = kz_commands_matcher(parts->commands);
+    voice->loop.command_context = voice;
+    voice->loop.hear_command = parts->commands == NULL ? NULL : hear_command;
+    voice->loop.carry_out = parts->on_command == NULL ? NULL : carry_out;
+}
+
 // Through the public functions, whose checks cost nothing beside a token; the tables' signatures
 // differ only in void pointers.
 static void plug(kz_voice_loop *loop, const kazeia_voice_parts *parts) {
@@ -101,7 +129,6 @@ static void plug(kz_voice_loop *loop, const kazeia_voice_parts *parts) {
                                    .cancel = cancel_stage,
                                    .reset = reset_stage,
                                    .begun_bytes = begun_bytes};
-    loop->matcher = kz_commands_matcher(parts->commands);
 }
 
 kazeia_status kazeia_voice_create(const kazeia_voice_parts *parts, kazeia_voice **out_voice) {
@@ -125,6 +152,7 @@ kazeia_status kazeia_voice_create(const kazeia_voice_parts *parts, kazeia_voice 
         return status;
     }
     plug(&voice->loop, parts);
+    plug_commands(voice, parts);
     *out_voice = voice;
     return KAZEIA_OK;
 }

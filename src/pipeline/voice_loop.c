@@ -16,6 +16,7 @@
 // turn. Pages that no text reaches cost no memory.
 #define TEXT_BYTES_LIMIT ((size_t)256 * 1024)
 #define PIECE_BYTES 256
+#define RESPONSE_BYTES 2048 // a command's answer
 
 kazeia_status kz_voice_loop_init(kz_voice_loop *loop, const kazeia_allocator *allocator) {
     const kazeia_allocator memory = kz_allocator_or_default(allocator);
@@ -167,7 +168,10 @@ static kazeia_status end_listening(kz_voice_loop *loop) {
 }
 
 static kazeia_status match(kz_voice_loop *loop) {
-    return kz_command_judge(loop->matcher, loop->transcript.bytes, &loop->command);
+    KZ_TRY(kz_command_judge(loop->matcher, loop->transcript.bytes, &loop->command));
+    return loop->hear_command == NULL || loop->command.is_match
+               ? KAZEIA_OK
+               : loop->hear_command(loop->command_context, loop->transcript.bytes, &loop->command);
 }
 
 // A turn is fed whole or not at all; a stage that takes nothing is still busy with the last one.
@@ -186,8 +190,13 @@ static kazeia_status ask(kz_voice_loop *loop) {
 }
 
 static kazeia_status confirm(kz_voice_loop *loop) {
-    const char *response = loop->command.response;
-    return response ? kz_text_buffer_append_string(&loop->reply, response) : KAZEIA_OK;
+    char reply[RESPONSE_BYTES];
+    (void)snprintf(reply, sizeof reply, "%s",
+                   loop->command.response == NULL ? "" : loop->command.response);
+    if (loop->carry_out != NULL) {
+        KZ_TRY(loop->carry_out(loop->command_context, &loop->command, reply, sizeof reply));
+    }
+    return kz_text_buffer_append_string(&loop->reply, reply);
 }
 
 static kazeia_status give_reply(kz_voice_loop *loop) {

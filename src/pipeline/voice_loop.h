@@ -25,6 +25,15 @@ typedef struct kz_voice_loop {
     kz_think_table think;
     kz_speak_table speak;
     kz_command_matcher *matcher; // NULL: no commands
+    // What is no command as text may be one as sound: asked with the window that was heard last
+    // still in the listen stage. NULL: text only. Also settles questions that were asked back.
+    kazeia_status (*hear_command)(void *context, const char *transcript,
+                                  kz_command_result *out_result);
+    // Carries a command out before its answer is spoken: `reply` [capacity] holds the grammar's
+    // answer and may be written anew. NULL: nobody does.
+    kazeia_status (*carry_out)(void *context, const kz_command_result *command, char *reply,
+                               size_t capacity);
+    void *command_context;
     // Results of the last turn.
     kz_text_buffer transcript, reply;
     char language[16]; // of the last window with words
