@@ -4,6 +4,8 @@
 #include "listen/vad_rule.h"
 
 #define HYSTERESIS 0.15f
+// A click of one window in a pause must not join the two sentences around it.
+#define RESUMING_WINDOWS 3u
 
 void kz_vad_rule_reset(kz_vad_rule *rule) {
     *rule = (kz_vad_rule){.threshold = rule->threshold,
@@ -38,6 +40,7 @@ static bool end_span(kz_vad_rule *rule, uint64_t end, kz_vad_span *out_span) {
     rule->is_speech = false;
     rule->is_sure = false;
     rule->is_silent = false;
+    rule->is_resuming = false;
     return is_span;
 }
 
@@ -45,11 +48,24 @@ static void begin_or_go_on(kz_vad_rule *rule) {
     if (!rule->is_speech) {
         rule->is_speech = true;
         rule->start = rule->position;
+    } else if (rule->is_silent && !rule->is_resuming) {
+        rule->is_resuming = true;
+        rule->resumption = rule->position;
     }
-    rule->is_silent = false;
+}
+
+// Doubtful windows count, too: what neither ends nor goes on would be waited for without end.
+static void believe_resumption(kz_vad_rule *rule) {
+    const uint64_t lasted = rule->position + rule->window - rule->resumption;
+    // A word that is not believed yet may be in pieces.
+    if (rule->is_resuming && (!rule->is_sure || lasted >= RESUMING_WINDOWS * rule->window)) {
+        rule->is_resuming = false;
+        rule->is_silent = false;
+    }
 }
 
 static void note_silence(kz_vad_rule *rule) {
+    rule->is_resuming = false;
     if (rule->is_speech && !rule->is_silent) {
         rule->is_silent = true;
         rule->silence = rule->position;
@@ -63,13 +79,16 @@ bool kz_vad_rule_step(kz_vad_rule *rule, float probability, kz_vad_span *out_spa
     } else if (!(probability >= rule->threshold - HYSTERESIS)) { // also for NaN
         note_silence(rule);
     }
+    believe_resumption(rule);
     rule->position += rule->window;
     if (!rule->is_speech) {
         return false;
     }
     const uint64_t speech_end = rule->is_silent ? rule->silence : rule->position;
     rule->is_sure = rule->is_sure || speech_end - rule->start >= rule->min_speech;
-    const uint64_t silent_for = rule->position - speech_end;
+    // Not while it may be going on: the last windows may yet turn out to be no silence.
+    const uint64_t now = rule->is_resuming ? rule->resumption : rule->position;
+    const uint64_t silent_for = now - speech_end;
     // What is too short to be believed waits no longer for more than it would have had to last.
     const uint64_t patience =
         rule->is_sure || rule->min_speech > rule->hang_over ? rule->hang_over : rule->min_speech;

@@ -4,8 +4,9 @@
 // probability reaches `threshold`; it is believed once it has lasted `min_speech` samples, pauses
 // included, and forgotten when as many samples of silence come before that. Silence begins with a
 // window at least 0.15 below the threshold (Silero's own hysteresis), and ends the span after
-// `hang_over` samples without speech. A span reaches `pre_roll` samples further at both ends, but
-// never into the one before it. Positions are samples since the first window.
+// `hang_over` samples without speech; less than three windows of it there are taken for a noise. A
+// span reaches `pre_roll` samples further at both ends, but never into the one before it. Positions
+// are samples since the first window.
 #ifndef KZ_LISTEN_VAD_RULE_H
 #define KZ_LISTEN_VAD_RULE_H
 
@@ -20,8 +21,9 @@ typedef struct kz_vad_rule {
     uint64_t position;     // end of what was judged
     uint64_t start;        // of the speech that goes on
     uint64_t silence;      // where it last fell silent
+    uint64_t resumption;   // where it may have gone on after that
     uint64_t previous_end; // of the last span
-    bool is_speech, is_sure, is_silent;
+    bool is_speech, is_sure, is_silent, is_resuming;
 } kz_vad_rule;
 
 // Samples [start, end).

@@ -97,6 +97,14 @@ static void doubtful_windows_change_nothing(void **state) {
     expect_spans("+++++++++++", NULL, 0);
     EXPECT("...#++.......", 10, 80);
     EXPECT("...###.++++++", 10, 80);
+    // A click in a pause joins nothing; a word does, and so does a longer pause after it.
+    EXPECT("...###..#..###....##......", 10, 80, 90, 160);
+    EXPECT("...###..##..###......", 10, 80, 100, 170);
+    EXPECT("...###..###..###......", 10, 180);
+    // It may begin with the hang-over's last window, and need not be loud throughout.
+    EXPECT("...###....####......", 10, 160);
+    EXPECT("...###...##+###......", 10, 170);
+    EXPECT("...###...#++++++......", 10, 180);
     // What is no number is silence.
     EXPECT("...###???????", 10, 80);
     expect_spans("?????????", NULL, 0);
