@@ -127,15 +127,15 @@ static kazeia_status print_json(cli_run *run, const cli_talker *talker,
     const cli_options *options = &run->options;
     return cli_print_json(
         json_pack(
-            "{s:o, s:o, s:I, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "prefill_tokens_per_s",
+            "{s:o, s:o, s:I, s:s, s:I, s:o, s:o, s:I, s:I, s:o, s:I}", "prefill_tokens_per_s",
             cli_json_real(result->prefill), "decode_tokens_per_s", cli_json_real(result->decode),
             "threads", (json_int_t)kazeia_runtime_thread_count(talker->runtime), "kernel",
             kazeia_runtime_kernel(talker->runtime), "depth", (json_int_t)options->depth, "load_ms",
             cli_json_real(talker->load_ms), "ttft_ms", cli_json_real(ttft_ms(options, result)),
-            "weight_bytes_per_token", cli_json_real(result->weight_bytes), "kv_bytes_per_token",
-            cli_json_real(result->cache_bytes), "decode_gb_per_s",
+            "weight_bytes_per_token", (json_int_t)result->weight_bytes, "kv_bytes_per_token",
+            (json_int_t)result->cache_bytes, "decode_gb_per_s",
             cli_json_real(gigabytes_per_s(options, result)), "peak_rss_bytes",
-            cli_json_real((double)cli_peak_memory())),
+            (json_int_t)cli_peak_memory()),
         &run->failure);
 }
 

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #define FIRST_CAPACITY ((size_t)64 * 1024)
+#define BYTES_LIMIT ((size_t)256 << 20)
 
 // A path that names no readable file is the caller's mistake (exit code 1), all else the machine's.
 static kazeia_status fail_read(const char *path, int error, cli_sentence *out_sentence) {
@@ -38,6 +39,13 @@ static kazeia_status read_stream(FILE *stream, const char *path, char **out_text
         // fread stops short only at the end or at an error, which ferror tells apart.
         if (bytes < capacity) {
             break;
+        }
+        // A device that never ends would otherwise be read until memory does.
+        if (bytes >= BYTES_LIMIT) {
+            free(text);
+            return cli_fail(out_sentence, KAZEIA_BAD_ARGUMENT,
+                            "'%s' has more than %zu MB; give a shorter file", path,
+                            BYTES_LIMIT >> 20);
         }
     }
     if (ferror(stream)) {

@@ -190,6 +190,7 @@ class Chat(program.Program):
         self.assert_fails(1, "99999999", *given)
         path.write_text("{}", encoding="utf-8")
         self.assert_fails(1, "prompt.json", *given)
+        self.assert_fails(1, "more than 256 MB", "generate", "--model", "tiny", "--ids", "/dev/zero")
 
     def test_sampling_options(self):
         plain = self.generate()

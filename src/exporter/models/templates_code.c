@@ -8,6 +8,7 @@
 #include "exporter/models/templates_compiler.h"
 
 #define CODE_LIMIT ((size_t)KZ_CHAT_CODE_LIMIT - 1)
+#define STRING_LIMIT ((size_t)8192) // known templates have some hundred
 
 void kz_compiler_refuse(kz_compiler *compiler, const char *format, ...) {
     char what[256];
@@ -66,6 +67,10 @@ uint32_t kz_add_string(kz_compiler *compiler, const char *text, size_t count) {
             memcmp(compiler->strings[i].bytes, text, count) == 0) {
             return (uint32_t)i;
         }
+    }
+    // Each is compared with all before it.
+    if (compiler->status == KAZEIA_OK && compiler->string_count >= STRING_LIMIT) {
+        kz_compiler_refuse(compiler, "more than %zu different strings", STRING_LIMIT);
     }
     if (!has_room(compiler, compiler->string_count, sizeof *compiler->strings,
                   &compiler->string_capacity, (void **)&compiler->strings)) {

@@ -204,6 +204,21 @@ static void what_is_not_read_is_refused_by_name(void **state) {
     }
 }
 
+// Each string of a template is compared with all others.
+static void strings_are_bounded(void **state) {
+    char *text = test_malloc(16 * 9000);
+    size_t count = 0;
+    compiled c;
+    (void)state;
+    for (int i = 0; i < 9000; i++) {
+        count += (size_t)snprintf(text + count, 16, "{{ x%d }}", i);
+    }
+    assert_int_equal(try_compile(&c, text), KAZEIA_UNSUPPORTED);
+    assert_non_null(strstr(kazeia_last_error(), "more than 8192 different strings"));
+    clear(&c);
+    test_free(text);
+}
+
 static void nesting_is_bounded(void **state) {
     static const char *const parts[] = {"[", "(", "-", "not ", "x if "};
     char text[8192];
@@ -290,6 +305,7 @@ int main(void) {
         cmocka_unit_test(marks_are_found),
         cmocka_unit_test(an_open_thought_is_seen),
         cmocka_unit_test(what_is_not_read_is_refused_by_name),
+        cmocka_unit_test(strings_are_bounded),
         cmocka_unit_test(nesting_is_bounded),
         cmocka_unit_test(wrong_templates_fail_with_their_line),
         cmocka_unit_test(damaged_texts_do_no_harm),
