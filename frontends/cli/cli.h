@@ -45,6 +45,7 @@ kazeia_status cli_say(cli_run *run);
 kazeia_status cli_spoken(cli_run *run);
 kazeia_status cli_sentences(cli_run *run);
 kazeia_status cli_codec(cli_run *run);
+kazeia_status cli_voice(cli_run *run);
 kazeia_status cli_turn(cli_run *run);
 kazeia_status cli_timers(cli_run *run);
 kazeia_status cli_commands_command(cli_run *run);

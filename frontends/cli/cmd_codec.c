@@ -1,7 +1,7 @@
 // cmd_codec.c: kazeia codec.
 //
-// in:  codes of frames, a program that speaks
-// out: a sound file, or the samples as an array
+// in:  codes of frames or a recording, a program that speaks
+// out: a sound file, or samples or codes as an array
 #include <string.h>
 
 #include "array_file.h"
@@ -10,6 +10,7 @@
 #include "kazeia/listen.h"
 #include "kazeia/speak.h"
 #include "output.h"
+#include "recording.h"
 
 #define PIECE_SAMPLES 8192
 
@@ -23,6 +24,7 @@ typedef struct decoding {
     cli_array codes, sound;
     size_t sample_count;
     double seconds;
+    bool is_encoding;
 } decoding;
 
 static kazeia_status take_samples(void *context, const void *out, size_t count) {
@@ -61,17 +63,24 @@ static bool is_array_name(const char *path) {
     return length > 4 && strcmp(path + length - 4, ".npy") == 0;
 }
 
+static kazeia_status decode_interruptibly(decoding *work) {
+    cli_interrupt_enter(&work->run->interrupt, cli_cancel_stage, work->stage);
+    const kazeia_status status = decode_all(work);
+    cli_interrupt_leave(&work->run->interrupt);
+    return status;
+}
+
 static kazeia_status decode_to_file(decoding *work) {
     cli_run *run = work->run;
     const char *output = run->options.output;
     if (is_array_name(output)) {
-        CLI_TRY(decode_all(work));
+        CLI_TRY(decode_interruptibly(work));
         work->sound.is_flat = true;
         return cli_array_write(&work->sound, output, &run->failure);
     }
     CLI_TRY(cli_checked(
         run, kazeia_audio_writer_open(output, work->shape.sample_rate_hz, &work->writer)));
-    kazeia_status status = decode_all(work);
+    kazeia_status status = decode_interruptibly(work);
     const kazeia_status closed =
         cli_checked(run, kazeia_audio_writer_close(work->writer, status == KAZEIA_OK));
     return status == KAZEIA_OK ? closed : status;
@@ -83,6 +92,9 @@ static kazeia_status open_all(decoding *work) {
     CLI_TRY(cli_program_open(run, run->options.model, "speak", &work->program));
     CLI_TRY(cli_checked(
         run, kazeia_codec_create(work->runtime, work->program, &work->shape, &work->stage)));
+    if (work->is_encoding) {
+        return KAZEIA_OK;
+    }
     CLI_TRY(cli_array_read(run->options.arguments[1], true, &work->codes, &run->failure));
     if (work->codes.columns != work->shape.groups) {
         return cli_fail(
@@ -92,9 +104,19 @@ static kazeia_status open_all(decoding *work) {
     return KAZEIA_OK;
 }
 
+static kazeia_status encode_to_file(decoding *work) {
+    cli_run *run = work->run;
+    CLI_TRY(cli_recording_take(run, work->runtime, work->program, run->options.arguments[1],
+                               KAZEIA_CLONE_CODES, &work->codes));
+    return cli_array_write(&work->codes, run->options.output, &run->failure);
+}
+
 static kazeia_status print_result(const decoding *work) {
     cli_run *run = work->run;
     const double audio_s = (double)work->sample_count / work->shape.sample_rate_hz;
+    if (work->is_encoding && !run->options.is_json) {
+        return cli_print(&run->failure, "%s: %zu frames\n", run->options.output, work->codes.rows);
+    }
     if (run->options.is_json) {
         return cli_print_json(json_pack("{s:o, s:I, s:o}", "audio_s", cli_json_real(audio_s),
                                         "frames", (json_int_t)work->codes.rows, "rtf",
@@ -107,15 +129,14 @@ static kazeia_status print_result(const decoding *work) {
 
 kazeia_status cli_codec(cli_run *run) {
     decoding work = {.run = run};
-    if (strcmp(run->options.arguments[0], "decode") != 0) {
-        return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT, "codec '%s'; expected decode",
+    work.is_encoding = strcmp(run->options.arguments[0], "encode") == 0;
+    if (!work.is_encoding && strcmp(run->options.arguments[0], "decode") != 0) {
+        return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT, "codec '%s'; expected decode or encode",
                         run->options.arguments[0]);
     }
     kazeia_status status = open_all(&work);
     if (status == KAZEIA_OK) {
-        cli_interrupt_enter(&run->interrupt, cli_cancel_stage, work.stage);
-        status = decode_to_file(&work);
-        cli_interrupt_leave(&run->interrupt);
+        status = work.is_encoding ? encode_to_file(&work) : decode_to_file(&work);
     }
     if (status == KAZEIA_OK) {
         status = print_result(&work);

@@ -119,6 +119,8 @@ static const option_binding BINDINGS[] = {
     NAME("--dump", dump),
     TEXT("--instruct", instruct),
     NAME("--voice-vector", voice_vector),
+    NAME("--clone", clone),
+    NAME("--text", text),
     NAME("--ref-codes", ref_codes),
     TEXT("--ref-text", ref_text),
     WHOLE("--chunk", chunk, 1, 1 << 20),

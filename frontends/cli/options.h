@@ -39,7 +39,7 @@ typedef struct cli_options {
     char **arguments; // what is no option, in order
     size_t argument_count;
     uint64_t given[2]; // a bit for each row of the parser's table: stood on the line
-    const char *dump, *instruct, *voice_vector, *ref_codes, *ref_text;
+    const char *dump, *instruct, *voice_vector, *ref_codes, *ref_text, *clone, *text;
     bool is_greedy, is_whole;
     uint64_t max_frames, chunk;
 } cli_options;

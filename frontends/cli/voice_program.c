@@ -40,9 +40,33 @@ static const char *cut_speaker(char *name) {
     return colon + 1;
 }
 
+static kazeia_status read_voice_file(cli_run *run, kazeia_speak_settings *settings,
+                                     cli_voice_program *program) {
+    cli_voice_file *file = &program->clone;
+    char id[CLI_PROGRAM_ID_BYTES];
+    CLI_TRY(cli_voice_file_read(run->options.clone, file, &run->failure));
+    CLI_TRY(cli_program_id(run, program->program, id));
+    if (strcmp(id, file->program) != 0) {
+        return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT,
+                        "'%s' is a voice of program %s; '%s' is %s. Make the voice again with it.",
+                        run->options.clone, file->program, program->name, id);
+    }
+    settings->vector = file->vector.values;
+    settings->vector_count = file->vector.rows;
+    settings->reference_codes = file->codes.values;
+    settings->reference_frames = file->codes.rows;
+    settings->reference_text = file->text;
+    return KAZEIA_OK;
+}
+
 static kazeia_status read_clone(cli_run *run, kazeia_speak_settings *settings,
                                 cli_voice_program *program) {
     const cli_options *options = &run->options;
+    if (options->clone != NULL) {
+        CLI_TRY(cli_options_refuse_both(options, "--clone", "--voice-vector", &run->failure));
+        CLI_TRY(cli_options_refuse_both(options, "--clone", "--ref-codes", &run->failure));
+        return read_voice_file(run, settings, program);
+    }
     if (options->voice_vector != NULL) {
         CLI_TRY(cli_array_read(options->voice_vector, false, &program->vector, &run->failure));
         settings->vector = program->vector.values;
@@ -90,6 +114,7 @@ void cli_voice_program_close(cli_voice_program *program) {
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
         cli_array_clear(arrays[i]);
     }
+    cli_voice_file_clear(&program->clone);
     if (program->program != NULL) {
         kazeia_program_close(program->program);
     }

@@ -11,12 +11,14 @@
 #include "cli.h"
 #include "kazeia/speak.h"
 #include "model_path.h"
+#include "voice_file.h"
 
 // Zeros are a voice that is no program.
 typedef struct cli_voice_program {
     kazeia_program *program;
     char name[PATH_MAX]; // of the program, without the speaker
     cli_array vector, reference_codes;
+    cli_voice_file clone;
     bool is_dumping;
     bool has_failed; // no memory for what was shown
     cli_array prefill, logits, choices, codes, sound;
