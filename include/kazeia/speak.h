@@ -94,6 +94,18 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_codec_create(kazeia_runtime *r
                                                                kazeia_program *program,
                                                                kazeia_codec_shape *out_shape,
                                                                kazeia_stage **out_stage);
+// What a recording gives a voice that clones: a stage that takes f32 mono samples at the codec's
+// rate and, after finish, gives i32 codes, frame after frame, or the f32 numbers of the speaker's
+// vector. Unlike other stages it takes memory as the recording grows. UNSUPPORTED when the program
+// cannot.
+typedef enum kazeia_clone_part {
+    KAZEIA_CLONE_CODES = 0,
+    KAZEIA_CLONE_VECTOR = 1,
+} kazeia_clone_part;
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_clone_create(kazeia_runtime *runtime,
+                                                               kazeia_program *program,
+                                                               kazeia_clone_part part,
+                                                               kazeia_stage **out_stage);
 // In Hz, fixed at creation; 0 when `speak` is NULL or another kind of stage.
 KAZEIA_API uint32_t kazeia_speak_sample_rate(const kazeia_stage *speak);
 

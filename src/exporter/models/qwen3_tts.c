@@ -173,6 +173,8 @@ static kazeia_status build(kz_checkpoint *checkpoint, const kz_model_options *op
     KZ_TRY(kz_tts_add_metadata(&tts));
     kz_tts_add_talker(&tts);
     kz_tts_add_decoder(&tts);
+    kz_tts_add_encoder(&tts);
+    kz_tts_add_speaker(&tts);
     return kz_graph_status(graph);
 }
 

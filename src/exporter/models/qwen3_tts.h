@@ -73,6 +73,9 @@ KAZEIA_MUST_CHECK kazeia_status kz_tts_add_metadata(kz_tts *tts);
 // Methods and weights of the two halves. Failures stay in the graph.
 void kz_tts_add_talker(kz_tts *tts);
 void kz_tts_add_decoder(kz_tts *tts);
+// Where the checkpoint has them: what cloning needs.
+void kz_tts_add_encoder(kz_tts *tts);
+void kz_tts_add_speaker(kz_tts *tts);
 
 // --- Weights ------------------------------------------------------------------------------------
 // As the functions of model.h; a matrix whose columns no block of 32 divides stays as it is in q8
