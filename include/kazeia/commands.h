@@ -107,10 +107,14 @@ kazeia_commands_check(kazeia_commands *commands,
 
 // When a heard sentence counts. All are natural logarithms.
 typedef struct kazeia_commands_thresholds {
-    double score;         // least score
+    double score;         // least score of a sentence of one word
+    double word_score;    // and for each further word this much more
     double end;           // least log-probability that the sentence ends there
     double margin;        // least distance to the next other command
     double guarded_score; // least score for locks, doors and alarms
+    // A sentence of one word is also accepted from this score on, when the next command is this
+    // far.
+    double one_word_score, one_word_margin;
 } kazeia_commands_thresholds;
 
 typedef enum kazeia_command_verdict {

@@ -166,9 +166,12 @@ kazeia_status kazeia_commands_check(kazeia_commands *commands,
 kazeia_commands_thresholds kazeia_commands_thresholds_default(void) {
     const kz_command_thresholds own = kz_command_thresholds_default();
     return (kazeia_commands_thresholds){.score = (double)own.score,
+                                        .word_score = (double)own.word_score,
                                         .end = (double)own.end,
                                         .margin = (double)own.margin,
-                                        .guarded_score = (double)own.guarded_score};
+                                        .guarded_score = (double)own.guarded_score,
+                                        .one_word_score = (double)own.one_word_score,
+                                        .one_word_margin = (double)own.one_word_margin};
 }
 
 kazeia_status kazeia_commands_listen(kazeia_commands *commands, kazeia_stage *listen,
@@ -181,10 +184,14 @@ kazeia_status kazeia_commands_listen(kazeia_commands *commands, kazeia_stage *li
     }
     const kazeia_commands_thresholds chosen =
         thresholds ? *thresholds : kazeia_commands_thresholds_default();
-    commands->thresholds = (kz_command_thresholds){.score = (float)chosen.score,
-                                                   .end = (float)chosen.end,
-                                                   .margin = (float)chosen.margin,
-                                                   .guarded_score = (float)chosen.guarded_score};
+    commands->thresholds =
+        (kz_command_thresholds){.score = (float)chosen.score,
+                                .word_score = (float)chosen.word_score,
+                                .end = (float)chosen.end,
+                                .margin = (float)chosen.margin,
+                                .guarded_score = (float)chosen.guarded_score,
+                                .one_word_score = (float)chosen.one_word_score,
+                                .one_word_margin = (float)chosen.one_word_margin};
     kz_hearing_destroy(commands->hearing);
     commands->hearing = NULL;
     return kz_hearing_create(whisper, commands->grammar, &commands->allocator, &commands->hearing);

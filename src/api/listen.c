@@ -99,7 +99,7 @@ kz_whisper *kz_listen_stage_whisper(kazeia_stage *stage) {
 }
 
 kazeia_listen_settings kazeia_listen_settings_default(void) {
-    return (kazeia_listen_settings){.languages = "auto", .has_guards = true, .pause_ms = 1000};
+    return (kazeia_listen_settings){.languages = "auto", .has_guards = true, .pause_ms = 800};
 }
 
 // The limit holds for each session by itself, as it does for all stages. A pause is the only

@@ -4,7 +4,6 @@
 // asked for: a grammar of millions of sentences costs what the search looks at.
 #include "listen/command_trie.h"
 
-#include <math.h>
 #include <string.h>
 
 enum {
@@ -29,7 +28,6 @@ struct kz_command_trie {
     kazeia_allocator allocator;
     kz_command_walker *walker;
     kz_tokenizer *tokenizer;
-    uint64_t id;
     trie_node *nodes; // [NODE_LIMIT]
     uint32_t node_count;
     kz_command_position *positions; // [POSITION_LIMIT]
@@ -192,96 +190,6 @@ void kz_command_trie_text(const kz_command_trie *trie, uint32_t node, char *out,
     out[used] = '\0';
 }
 
-// ---- saving
-
-// A header, then for each node whose prior is known its path and the numbers of its children: nodes
-// are numbered anew in each process, tokens are not.
-typedef struct saved_head {
-    char magic[8];
-    uint64_t id;
-    uint64_t count;
-} saved_head;
-
-typedef struct saved_node {
-    uint32_t parent; // index of an earlier saved node; NO_NODE for the root
-    int32_t token;
-    float sum, end;
-} saved_node;
-
-static const char SAVED_MAGIC[8] = {'K', 'Z', 'P', 'R', 'I', 'O', 'R', '1'};
-
-kazeia_status kz_command_trie_save(const kz_command_trie *trie, kz_text_buffer *out_bytes) {
-    saved_head head = {.id = trie->id, .count = trie->node_count};
-    memcpy(head.magic, SAVED_MAGIC, sizeof head.magic);
-    KZ_TRY(kz_text_buffer_append(out_bytes, (const char *)&head, sizeof head));
-    // Parents stand before their children: nodes were numbered in that order.
-    for (uint32_t i = 0; i < trie->node_count; i++) {
-        const trie_node *node = &trie->nodes[i];
-        const saved_node saved = {i == 0 ? NO_NODE : node->parent, node->token, node->prior.sum,
-                                  node->prior.is_known ? node->prior.end : NAN};
-        KZ_TRY(kz_text_buffer_append(out_bytes, (const char *)&saved, sizeof saved));
-    }
-    return KAZEIA_OK;
-}
-
-static kazeia_status fail_saved(const char *what) {
-    return kz_fail(KAZEIA_BAD_FILE, "commands: saved priors: %s", what);
-}
-
-// Opens the parent as the search would, and looks for the child there.
-static kazeia_status load_node(kz_command_trie *trie, const saved_node *saved, uint32_t parent,
-                               uint32_t *out_node) {
-    KZ_TRY(open_node(trie, parent));
-    uint32_t child = trie->nodes[parent].first_child;
-    while (child != NO_NODE && trie->nodes[child].token != saved->token) {
-        child = trie->nodes[child].next_sibling;
-    }
-    if (child == NO_NODE) {
-        return fail_saved("a token that the grammar does not have there");
-    }
-    *out_node = child;
-    return KAZEIA_OK;
-}
-
-static void take_prior(trie_node *node, const saved_node *saved) {
-    node->prior.sum = saved->sum;
-    node->prior.is_known = !isnan(saved->end);
-    node->prior.end = node->prior.is_known ? saved->end : 0;
-}
-
-kazeia_status kz_command_trie_load(kz_command_trie *trie, const void *bytes, size_t count) {
-    saved_head head;
-    uint32_t *numbers; // saved index -> node
-    if (count < sizeof head) {
-        return fail_saved("they are cut short");
-    }
-    memcpy(&head, bytes, sizeof head);
-    if (memcmp(head.magic, SAVED_MAGIC, sizeof head.magic) != 0 || head.id != trie->id) {
-        return fail_saved("they are of another grammar");
-    }
-    if (head.count == 0 || head.count > NODE_LIMIT ||
-        count - sizeof head != head.count * sizeof(saved_node)) {
-        return fail_saved("their size is not what their header says");
-    }
-    KZ_TRY(kz_alloc(&trie->allocator, (size_t)head.count, sizeof *numbers, "saved priors",
-                    (void **)&numbers));
-    kazeia_status status = KAZEIA_OK;
-    for (uint32_t i = 0; i < head.count && status == KAZEIA_OK; i++) {
-        saved_node saved;
-        memcpy(&saved, (const char *)bytes + sizeof head + i * sizeof saved, sizeof saved);
-        if (i > 0 && saved.parent >= i) {
-            status = fail_saved("a node before its parent");
-        } else if (i > 0) {
-            status = load_node(trie, &saved, numbers[saved.parent], &numbers[i]);
-        }
-        if (status == KAZEIA_OK) {
-            take_prior(&trie->nodes[numbers[i]], &saved);
-        }
-    }
-    kz_free(&trie->allocator, numbers);
-    return status;
-}
-
 // ---- creation
 
 void kz_command_trie_reset(kz_command_trie *trie) {
@@ -303,7 +211,6 @@ kazeia_status kz_command_trie_create(const kz_command_automaton *automaton, kz_t
     kz_command_trie *trie = memory;
     trie->allocator = own;
     trie->tokenizer = tokenizer;
-    trie->id = kz_command_automaton_id(automaton);
     kazeia_status status;
     KZ_TRY_DONE(status, kz_command_walker_create(automaton, &own, &trie->walker));
     KZ_TRY_DONE(status, kz_alloc(&own, NODE_LIMIT, sizeof *trie->nodes, "command trie",

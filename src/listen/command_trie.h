@@ -8,7 +8,7 @@
 #ifndef KZ_LISTEN_COMMAND_TRIE_H
 #define KZ_LISTEN_COMMAND_TRIE_H
 
-#include "base/text_buffer.h"
+#include "base/alloc.h"
 #include "generate/beam.h"
 #include "text/command_automaton.h"
 #include "text/tokenizer.h"
@@ -37,12 +37,5 @@ uint32_t kz_command_trie_node_count(const kz_command_trie *trie);
 
 // The text of a node without the space before it, into `out` (NUL-terminated, cut at `capacity`).
 void kz_command_trie_text(const kz_command_trie *trie, uint32_t node, char *out, size_t capacity);
-
-// Priors as bytes that another process may read back for the same grammar and recogniser: appended.
-KAZEIA_MUST_CHECK kazeia_status kz_command_trie_save(const kz_command_trie *trie,
-                                                     kz_text_buffer *out_bytes);
-// Into a trie that was just reset. BAD_FILE when the bytes are damaged or another trie's.
-KAZEIA_MUST_CHECK kazeia_status kz_command_trie_load(kz_command_trie *trie, const void *bytes,
-                                                     size_t count);
 
 #endif

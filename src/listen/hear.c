@@ -319,11 +319,3 @@ void kz_hearing_destroy(kz_hearing *hearing) {
         kz_free(&allocator, hearing);
     }
 }
-
-uint64_t kz_hearing_program_id(const kz_hearing *hearing) {
-    return kz_program_file_id(kz_program_source(hearing->whisper->program));
-}
-
-kz_command_trie *kz_hearing_trie(kz_hearing *hearing) {
-    return hearing->trie;
-}

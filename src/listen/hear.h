@@ -40,8 +40,4 @@ KAZEIA_MUST_CHECK kazeia_status kz_hearing_run(kz_hearing *hearing,
                                                kz_command_hypothesis out[KZ_HEARING_LIMIT],
                                                uint32_t *out_count, kz_hearing_cost *out_cost);
 
-// The content id of the program that scores: thresholds and saved priors are of one program.
-uint64_t kz_hearing_program_id(const kz_hearing *hearing);
-kz_command_trie *kz_hearing_trie(kz_hearing *hearing);
-
 #endif

@@ -5,6 +5,8 @@
 // goes to the language model.
 #include "pipeline/command.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 
 kazeia_status kz_command_judge(kz_command_matcher *matcher, const char *transcript,
@@ -30,8 +32,31 @@ kazeia_status kz_command_judge(kz_command_matcher *matcher, const char *transcri
 }
 
 kz_command_thresholds kz_command_thresholds_default(void) {
-    return (kz_command_thresholds){
-        .score = -4.0f, .end = -1.0f, .margin = 1.0f, .guarded_score = 0.0f};
+    return (kz_command_thresholds){.score = -4.0f,
+                                   .word_score = 2.0f,
+                                   .end = -1.0f,
+                                   .margin = 0.7f,
+                                   .guarded_score = 0.0f,
+                                   .one_word_score = -5.5f,
+                                   .one_word_margin = 6.0f};
+}
+
+// A score grows with what was said, so that a long sentence that is only half right passes what a
+// short one must reach. Words are counted by their spaces.
+static float least_score(const kz_command_thresholds *thresholds, const char *text) {
+    float least = thresholds->score;
+    for (; *text != '\0'; text++) {
+        least += *text == ' ' ? thresholds->word_score : 0;
+    }
+    return least;
+}
+
+static bool is_heard(const kz_command_thresholds *thresholds, const kz_command_hypothesis *one) {
+    const bool is_one_word = strchr(one->text, ' ') == NULL && one->text[0] != '\0';
+    const bool is_lone = is_one_word && one->margin >= thresholds->one_word_margin &&
+                         one->score >= thresholds->one_word_score;
+    return one->end_logprob >= thresholds->end &&
+           (one->score >= least_score(thresholds, one->text) || is_lone);
 }
 
 // Two commands that sound alike are asked about when the next one would be accepted, too; noise
@@ -39,14 +64,11 @@ kz_command_thresholds kz_command_thresholds_default(void) {
 kz_command_verdict kz_command_decide(const kz_command_thresholds *thresholds,
                                      const kz_command_hypothesis *found, uint32_t count,
                                      const kz_command_result *result) {
-    if (count == 0 || !result->is_match || found[0].score < thresholds->score ||
-        found[0].end_logprob < thresholds->end) {
+    if (count == 0 || !result->is_match || !is_heard(thresholds, &found[0])) {
         return KZ_COMMAND_REFUSED;
     }
     if (found[0].margin < thresholds->margin) {
-        return found[1].score >= thresholds->score && found[1].end_logprob >= thresholds->end
-                   ? KZ_COMMAND_ASK
-                   : KZ_COMMAND_REFUSED;
+        return is_heard(thresholds, &found[1]) ? KZ_COMMAND_ASK : KZ_COMMAND_REFUSED;
     }
     return result->is_guarded && found[0].score < thresholds->guarded_score ? KZ_COMMAND_CONFIRM
                                                                             : KZ_COMMAND_ACCEPTED;

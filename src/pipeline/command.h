@@ -16,8 +16,13 @@ KAZEIA_MUST_CHECK kazeia_status kz_command_judge(kz_command_matcher *matcher,
 
 // What a heard sentence needs to be carried out (docs/commands.md has the measured values).
 typedef struct kz_command_thresholds {
-    float score, end, margin;
+    float score; // of one word; each further word asks for `word_score` more
+    float word_score;
+    float end, margin;
     float guarded_score; // for what opens a house: locks, doors, alarms
+    // A sentence of one word has few tokens to collect a score with: it is also accepted from here,
+    // when it stands this far alone.
+    float one_word_score, one_word_margin;
 } kz_command_thresholds;
 
 kz_command_thresholds kz_command_thresholds_default(void);

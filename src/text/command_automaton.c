@@ -252,31 +252,25 @@ static kazeia_status build(builder *b, const kz_command_node *node, uint32_t fro
     return KAZEIA_OK;
 }
 
+// Greetings and small talk are left to the language model when only the sound resembles one: they
+// are short, so that noise resembles them more than anything else, and nothing is to be done.
+static bool is_small_talk(const kz_command_block *block) {
+    return strcmp(block->intent, "HassRespond") == 0;
+}
+
 static kazeia_status build_sentences(builder *b) {
     kz_command_automaton *a = b->automaton;
     KZ_TRY(add_state(b, &a->start));
     KZ_TRY(add_state(b, &a->end));
     for (uint32_t i = 0; i < a->grammar->sentence_count; i++) {
         const kz_command_sentence *sentence = &a->grammar->sentences[i];
-        if (!sentence->measure.is_dead && !sentence->block->is_dead) {
+        if (!sentence->measure.is_dead && !sentence->block->is_dead &&
+            !is_small_talk(sentence->block)) {
             b->block = sentence->block;
             KZ_TRY(build(b, sentence->body, a->start, a->end));
         }
     }
     return KAZEIA_OK;
-}
-
-// FNV-1a over what decides the sentences; states are numbered in the order of the file.
-static uint64_t identify(const kz_command_automaton *a) {
-    uint64_t id = 14695981039346656037u;
-    for (uint32_t i = 0; i < a->edge_count; i++) {
-        const kz_automaton_edge *edge = &a->edges[i];
-        const uint32_t parts[] = {edge->kind, edge->label, edge->to, edge->next};
-        for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
-            id = (id ^ parts[k]) * 1099511628211u;
-        }
-    }
-    return id;
 }
 
 kazeia_status kz_command_automaton_create(const kz_command_grammar *grammar,
@@ -293,7 +287,6 @@ kazeia_status kz_command_automaton_create(const kz_command_grammar *grammar,
         kz_command_automaton_destroy(b.automaton);
         return status;
     }
-    b.automaton->id = identify(b.automaton);
     *out_automaton = b.automaton;
     return KAZEIA_OK;
 }
@@ -310,8 +303,4 @@ void kz_command_automaton_destroy(kz_command_automaton *automaton) {
 
 uint32_t kz_command_automaton_state_count(const kz_command_automaton *automaton) {
     return automaton->state_count;
-}
-
-uint64_t kz_command_automaton_id(const kz_command_automaton *automaton) {
-    return automaton->id;
 }

@@ -28,8 +28,6 @@ KAZEIA_MUST_CHECK kazeia_status kz_command_automaton_create(const kz_command_gra
                                                             kz_command_automaton **out_automaton);
 void kz_command_automaton_destroy(kz_command_automaton *automaton);
 uint32_t kz_command_automaton_state_count(const kz_command_automaton *automaton);
-// A number that two automata of the same sentences share.
-uint64_t kz_command_automaton_id(const kz_command_automaton *automaton);
 
 // Memory of one walk, all taken here; one thread. The automaton must outlive it.
 KAZEIA_MUST_CHECK kazeia_status kz_command_walker_create(const kz_command_automaton *automaton,

@@ -38,7 +38,6 @@ struct kz_command_automaton {
     kz_automaton_call *calls;
     uint32_t state_count, edge_count, call_count;
     uint32_t start, end;
-    uint64_t id;
 };
 
 #endif
