@@ -49,7 +49,7 @@ typedef struct kazeia_listen_settings {
     const kazeia_allocator *allocator; // NULL: the runtime's
 } kazeia_listen_settings;
 
-// Every language of the program, with guards, without voice activity; a pause of 1,000 ms.
+// Every language of the program, with guards, without voice activity; a pause of 800 ms.
 KAZEIA_API kazeia_listen_settings kazeia_listen_settings_default(void);
 
 // A stage: in: f32 mono samples at 16 kHz, full scale 1; out: kazeia_heard, one a call, so that a
