@@ -125,23 +125,26 @@ static double ttft_ms(const cli_options *options, const bench_result *result) {
 static kazeia_status print_json(cli_run *run, const cli_talker *talker,
                                 const bench_result *result) {
     const cli_options *options = &run->options;
+    uint32_t threads = 0;
+    const char *kernel = kazeia_runtime_kernel(talker->runtime, &threads);
     return cli_print_json(
-        json_pack(
-            "{s:o, s:o, s:I, s:s, s:I, s:o, s:o, s:I, s:I, s:o, s:I}", "prefill_tokens_per_s",
-            cli_json_real(result->prefill), "decode_tokens_per_s", cli_json_real(result->decode),
-            "threads", (json_int_t)kazeia_runtime_thread_count(talker->runtime), "kernel",
-            kazeia_runtime_kernel(talker->runtime), "depth", (json_int_t)options->depth, "load_ms",
-            cli_json_real(talker->load_ms), "ttft_ms", cli_json_real(ttft_ms(options, result)),
-            "weight_bytes_per_token", (json_int_t)result->weight_bytes, "kv_bytes_per_token",
-            (json_int_t)result->cache_bytes, "decode_gb_per_s",
-            cli_json_real(gigabytes_per_s(options, result)), "peak_rss_bytes",
-            (json_int_t)cli_peak_memory()),
+        json_pack("{s:o, s:o, s:I, s:s, s:I, s:o, s:o, s:I, s:I, s:o, s:I}", "prefill_tokens_per_s",
+                  cli_json_real(result->prefill), "decode_tokens_per_s",
+                  cli_json_real(result->decode), "threads", (json_int_t)threads, "kernel", kernel,
+                  "depth", (json_int_t)options->depth, "load_ms", cli_json_real(talker->load_ms),
+                  "ttft_ms", cli_json_real(ttft_ms(options, result)), "weight_bytes_per_token",
+                  (json_int_t)result->weight_bytes, "kv_bytes_per_token",
+                  (json_int_t)result->cache_bytes, "decode_gb_per_s",
+                  cli_json_real(gigabytes_per_s(options, result)), "peak_rss_bytes",
+                  (json_int_t)cli_peak_memory()),
         &run->failure);
 }
 
 static kazeia_status print_result(cli_run *run, const cli_talker *talker,
                                   const bench_result *result) {
     const cli_options *options = &run->options;
+    uint32_t threads = 0;
+    const char *kernel = kazeia_runtime_kernel(talker->runtime, &threads);
     if (options->is_json) {
         return print_json(run, talker, result);
     }
@@ -159,8 +162,7 @@ static kazeia_status print_result(cli_run *run, const cli_talker *talker,
                       (double)cli_peak_memory() / 1e6));
     return cli_print(
         &run->failure, "medians of %llu rounds after %llu tokens; %u threads, kernel %s\n",
-        (unsigned long long)options->repeat, (unsigned long long)options->depth,
-        kazeia_runtime_thread_count(talker->runtime), kazeia_runtime_kernel(talker->runtime));
+        (unsigned long long)options->repeat, (unsigned long long)options->depth, threads, kernel);
 }
 
 // --- Measuring ----------------------------------------------------------------------------------

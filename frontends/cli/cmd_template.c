@@ -16,28 +16,28 @@
 // Members keep their order and numbers their spelling as far as jansson can.
 #define JSON_OUT (JSON_COMPACT | JSON_REAL_PRECISION(17))
 
-static kazeia_status render(cli_run *run, kazeia_template *chat_template, const json_t *messages,
+static kazeia_status print_text(void *context, const char *text, size_t bytes) {
+    cli_run *run = context;
+    return cli_print_json(cli_json_text(text, bytes), &run->failure);
+}
+
+static kazeia_status render(cli_run *run, const kazeia_program *program, const json_t *messages,
                             const json_t *options) {
-    const char *text = NULL;
-    size_t bytes = 0;
     char *messages_text = json_dumps(messages, JSON_OUT);
     char *options_text = options != NULL ? json_dumps(options, JSON_OUT) : NULL;
     kazeia_status status = KAZEIA_OK;
     if (messages_text == NULL || (options != NULL && options_text == NULL)) {
         status = cli_fail(&run->failure, KAZEIA_OUT_OF_MEMORY, "no memory for a line");
     } else {
-        status = cli_checked(
-            run, kazeia_template_render(chat_template, messages_text, options_text, &text, &bytes));
-    }
-    if (status == KAZEIA_OK) {
-        status = cli_print_json(cli_json_text(text, bytes), &run->failure);
+        status = cli_checked(run, kazeia_template_render(program, messages_text, options_text, NULL,
+                                                         print_text, run));
     }
     free(messages_text);
     free(options_text);
     return status;
 }
 
-static kazeia_status render_line(cli_run *run, kazeia_template *chat_template, const char *where,
+static kazeia_status render_line(cli_run *run, const kazeia_program *program, const char *where,
                                  const cli_lines *line) {
     json_error_t error;
     json_t *given = json_loadb(line->text, line->bytes, JSON_ALLOW_NUL, &error);
@@ -49,13 +49,12 @@ static kazeia_status render_line(cli_run *run, kazeia_template *chat_template, c
                         "%s: %s found; expected {\"messages\": [...], \"options\": {...}}", where,
                         found);
     }
-    const kazeia_status status =
-        render(run, chat_template, messages, json_object_get(given, "options"));
+    const kazeia_status status = render(run, program, messages, json_object_get(given, "options"));
     json_decref(given);
     return status;
 }
 
-static kazeia_status render_lines(cli_run *run, kazeia_template *chat_template) {
+static kazeia_status render_lines(cli_run *run, const kazeia_program *program) {
     cli_lines lines = {.stream = stdin, .name = "standard input"};
     kazeia_status status = KAZEIA_OK;
     while (status == KAZEIA_OK) {
@@ -63,7 +62,7 @@ static kazeia_status render_lines(cli_run *run, kazeia_template *chat_template) 
         status = cli_lines_next(&lines, &run->failure);
         (void)snprintf(where, sizeof where, "line %zu of standard input", lines.number);
         if (status == KAZEIA_OK) {
-            status = render_line(run, chat_template, where, &lines);
+            status = render_line(run, program, where, &lines);
         }
     }
     cli_lines_clear(&lines);
@@ -72,14 +71,9 @@ static kazeia_status render_lines(cli_run *run, kazeia_template *chat_template) 
 
 kazeia_status cli_template(cli_run *run) {
     cli_texts texts;
-    kazeia_template *chat_template = NULL;
     kazeia_status status = cli_texts_open(run, run->options.model, CLI_TEXTS_TEMPLATE, &texts);
     if (status == KAZEIA_OK) {
-        status = cli_checked(run, kazeia_template_create(texts.program, NULL, &chat_template));
-    }
-    if (status == KAZEIA_OK) {
-        status = render_lines(run, chat_template);
-        kazeia_template_destroy(chat_template);
+        status = render_lines(run, texts.program);
     }
     cli_texts_close(&texts);
     return status;

@@ -266,30 +266,18 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_chat_bench(kazeia_stage *chat,
                                                              double *out_decode_tokens_per_s);
 
 // --- Templates ----------------------------------------------------------------------------------
-// A program's chat template by itself: a tool's interface, for text alone. Its memory grows with
-// the longest conversation seen.
-
-// Keeps the program alive. One thread at a time.
-typedef struct kazeia_template kazeia_template;
-
-// UNSUPPORTED when the program has no chat template, BAD_FILE when it is damaged.
-KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_template_create(const kazeia_program *program,
-                                                                  const kazeia_allocator *allocator,
-                                                                  kazeia_template **out_template);
-// NULL is fine.
-KAZEIA_API void kazeia_template_destroy(kazeia_template *chat_template);
-// Renders a conversation, JSON text: an array of messages with the members that the model's own
-// template reads ("role", "content", "tool_calls", "reasoning_content" and so on). `options` is a
-// JSON object of the template's other variables, or NULL: "add_generation_prompt",
-// "enable_thinking", "tools", "documents", any other; "strftime_now" is the date that the function
-// of that name formats, as "2026-01-31". *out_text [*out_bytes] has a NUL behind it and is valid
-// until the next call. BAD_ARGUMENT for what is no JSON and for what the template refuses, in its
-// words.
-KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_template_render(kazeia_template *chat_template,
-                                                                  const char *messages,
-                                                                  const char *options,
-                                                                  const char **out_text,
-                                                                  size_t *out_bytes);
+// A program's chat template by itself: a tool's interface, for text alone. Renders a conversation,
+// JSON text: an array of messages with the members that the model's own template reads ("role",
+// "content", "tool_calls", "reasoning_content" and so on). `options` is a JSON object of the
+// template's other variables, or NULL: "add_generation_prompt", "enable_thinking", "tools",
+// "documents", any other; "strftime_now" is the date that the function of that name formats, as
+// "2026-01-31". The whole text comes in one call of the sink. Takes memory by the conversation's
+// length (`allocator` NULL: malloc) and gives it back. UNSUPPORTED when the program has no chat
+// template, BAD_FILE when it is damaged, BAD_ARGUMENT for what is no JSON and for what the template
+// refuses, in its words.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
+kazeia_template_render(const kazeia_program *program, const char *messages, const char *options,
+                       const kazeia_allocator *allocator, kazeia_text_sink sink, void *context);
 
 #ifdef __cplusplus
 }

@@ -58,10 +58,10 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
 kazeia_runtime_create(const kazeia_runtime_settings *settings, kazeia_runtime **out_runtime);
 // Ends the threads. All stages made with the runtime must have been destroyed.
 KAZEIA_API void kazeia_runtime_destroy(kazeia_runtime *runtime);
-// Threads that compute, the caller's among them.
-KAZEIA_API uint32_t kazeia_runtime_thread_count(const kazeia_runtime *runtime);
-// The chosen instruction set, by one of the names above. A constant string.
-KAZEIA_API const char *kazeia_runtime_kernel(const kazeia_runtime *runtime);
+// The chosen instruction set, by one of the names above, a constant string; and the threads that
+// compute, the caller's among them, when `out_thread_count` is not NULL.
+KAZEIA_API const char *kazeia_runtime_kernel(const kazeia_runtime *runtime,
+                                             uint32_t *out_thread_count);
 
 // --- Program files ------------------------------------------------------------------------------
 

@@ -35,10 +35,9 @@ void kazeia_runtime_destroy(kazeia_runtime *runtime) {
     kz_free(&memory, runtime);
 }
 
-uint32_t kazeia_runtime_thread_count(const kazeia_runtime *runtime) {
-    return kz_pool_thread_count(runtime->pool);
-}
-
-const char *kazeia_runtime_kernel(const kazeia_runtime *runtime) {
+const char *kazeia_runtime_kernel(const kazeia_runtime *runtime, uint32_t *out_thread_count) {
+    if (out_thread_count) {
+        *out_thread_count = (uint32_t)kz_pool_thread_count(runtime->pool);
+    }
     return kz_cpu_level_name(kz_pool_kernels(runtime->pool)->level);
 }

@@ -106,7 +106,7 @@ static void check_program(const char *path, const decoder_case *test, const char
     decoder_model model = decoder_open(path, cpu);
     const double difference = logits_difference(&model, test);
     print_message("%s, %s tokens, %s, %s: largest difference %.1e\n", test->source, test->key, mode,
-                  kazeia_runtime_kernel(model.runtime), difference);
+                  kazeia_runtime_kernel(model.runtime, NULL), difference);
     assert_true(difference <= EXACT);
     if (test->greedy) {
         decoder_check_greedy(&model, test->ids, test->greedy, "7");
@@ -182,7 +182,7 @@ static void check_quantised(const decoder_quantised *test) {
         const decoder_agreement found = decoder_compare(values, &expected);
         print_message("%s, weights %s, kv %s, %s: top-1 %.3f, KL %.1e\n",
                       strrchr(test->source, '/') + 1, test->weights, test->kv,
-                      kazeia_runtime_kernel(model.runtime), found.top1, found.divergence);
+                      kazeia_runtime_kernel(model.runtime, NULL), found.top1, found.divergence);
         assert_true(found.top1 >= test->least_top1);
         assert_true(found.divergence <= test->most_divergence);
         free(values);

@@ -121,7 +121,7 @@ static void check_logits(const decoder_model *model, const golden *test) {
         float *values = compute(model, test, names.names[i], &expected);
         const double difference = parity_difference(values, &expected);
         print_message("%s, %s, %s: %.1e\n", test->source, names.names[i],
-                      kazeia_runtime_kernel(model->runtime), difference);
+                      kazeia_runtime_kernel(model->runtime, NULL), difference);
         assert_true(difference <= EXACT);
         free(values);
         free(expected.values);
@@ -322,7 +322,7 @@ static void add_file(const gguf_file *file, const char *cpu, uint32_t bits, scor
         free(values);
     }
     print_message("%s, keep, %s: top-1 %.3f, KL %.1e\n", file->stem,
-                  kazeia_runtime_kernel(model.runtime),
+                  kazeia_runtime_kernel(model.runtime, NULL),
                   (ours->top1 - before.top1) / (ours->rows - before.rows),
                   (ours->divergence - before.divergence) / (ours->rows - before.rows));
     decoder_close(&model);

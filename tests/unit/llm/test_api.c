@@ -129,7 +129,9 @@ static void a_session_over_the_limit_is_refused(void **state) {
     settings.thread_count = 1;
     settings.session_memory_limit = kazeia_program_session_bytes(program) - 1;
     assert_int_equal(kazeia_runtime_create(&settings, &small), KAZEIA_OK);
-    assert_int_equal(kazeia_runtime_thread_count(small), 1);
+    uint32_t threads = 0;
+    assert_non_null(kazeia_runtime_kernel(small, &threads));
+    assert_int_equal(threads, 1);
     assert_int_equal(kazeia_chat_create(small, program, NULL, &chat), KAZEIA_OUT_OF_MEMORY);
     kazeia_runtime_destroy(small);
 }
