@@ -31,11 +31,17 @@ typedef struct transcript {
     cli_progress progress;
 } transcript;
 
+// Sound that fits in one window is heard in one, whatever its pauses: that is quicker, and a model
+// that hears the whole sentence writes it better.
+#define WINDOW_S 30.0
+#define SHORT_PAUSE_MS 20000
+
 typedef struct listening {
     cli_run *run;
     kazeia_runtime *runtime;
     kazeia_program *program, *vad;
-    kazeia_stage *stage;
+    kazeia_stage *stage; // NULL before the first file
+    bool is_for_short;   // the stage's pause
 } listening;
 
 static bool append(void **list, size_t *count, const void *more, size_t more_count,
@@ -143,7 +149,33 @@ static kazeia_status print_transcript(const listening *listener, const char *fil
         failure);
 }
 
-static kazeia_status transcribe_file(const listening *listener, const char *file) {
+static void drop_stage(listening *listener) {
+    if (listener->stage != NULL) {
+        kazeia_stage_destroy(listener->stage);
+        listener->stage = NULL;
+    }
+}
+
+// A stage keeps its settings: one of another kind takes its place.
+static kazeia_status choose_stage(listening *listener, const char *file) {
+    cli_run *run = listener->run;
+    const bool is_short = listener->vad != NULL && cli_sound_file_is_short(file, WINDOW_S);
+    if (listener->stage != NULL && listener->is_for_short == is_short) {
+        return KAZEIA_OK;
+    }
+    drop_stage(listener);
+    kazeia_listen_settings settings = kazeia_listen_settings_default();
+    settings.languages = run->options.language;
+    settings.has_guards = !run->options.has_no_guards;
+    settings.vad = listener->vad;
+    settings.pause_ms = is_short ? SHORT_PAUSE_MS : settings.pause_ms;
+    listener->is_for_short = is_short;
+    return cli_checked(run, kazeia_listen_create(listener->runtime, listener->program, &settings,
+                                                 &listener->stage));
+}
+
+static kazeia_status transcribe_file(listening *listener, const char *file) {
+    CLI_TRY(choose_stage(listener, file));
     cli_run *run = listener->run;
     const cli_options *options = &run->options;
     kazeia_heard heard;
@@ -171,23 +203,17 @@ static kazeia_status transcribe_file(const listening *listener, const char *file
     return status;
 }
 
+// A language that the program lacks is refused once, not file by file.
 static kazeia_status open_listener(listening *listener) {
     cli_run *run = listener->run;
-    kazeia_listen_settings settings = kazeia_listen_settings_default();
-    settings.languages = run->options.language;
-    settings.has_guards = !run->options.has_no_guards;
     CLI_TRY(cli_program_open(run, run->options.model, "listen", &listener->program));
     CLI_TRY(cli_vad_open(run, &listener->vad));
     CLI_TRY(cli_runtime_open(run, &listener->runtime));
-    settings.vad = listener->vad;
-    return cli_checked(run, kazeia_listen_create(listener->runtime, listener->program, &settings,
-                                                 &listener->stage));
+    return choose_stage(listener, run->options.arguments[0]);
 }
 
 static void close_listener(listening *listener) {
-    if (listener->stage != NULL) {
-        kazeia_stage_destroy(listener->stage);
-    }
+    drop_stage(listener);
     if (listener->program != NULL) {
         kazeia_program_close(listener->program);
     }
@@ -199,7 +225,7 @@ static void close_listener(listening *listener) {
     }
 }
 
-static kazeia_status transcribe_all(const listening *listener) {
+static kazeia_status transcribe_all(listening *listener) {
     cli_run *run = listener->run;
     kazeia_status worst = KAZEIA_OK;
     for (size_t i = 0; i < run->options.argument_count; i++) {

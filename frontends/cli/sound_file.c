@@ -11,6 +11,16 @@
 
 #define PIECE_SAMPLES CLI_SOUND_RATE_HZ
 
+bool cli_sound_file_is_short(const char *path, double seconds) {
+    kazeia_audio_reader *reader = NULL;
+    uint64_t claimed = 0;
+    if (kazeia_audio_reader_open(path, CLI_SOUND_RATE_HZ, &reader, &claimed) != KAZEIA_OK) {
+        return false;
+    }
+    kazeia_audio_reader_close(reader);
+    return claimed > 0 && (double)claimed <= seconds * CLI_SOUND_RATE_HZ;
+}
+
 static kazeia_status feed_file(cli_run *run, const cli_drive *drive, kazeia_audio_reader *reader,
                                uint64_t claimed, cli_progress *progress,
                                cli_sound_times *out_times) {

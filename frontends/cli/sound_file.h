@@ -16,6 +16,10 @@ typedef struct cli_sound_times {
     double seconds; // of the stage's work: reading and resampling are not the model's time
 } cli_sound_times;
 
+// Whether the file says that it holds at most so many seconds; false when it says nothing, or
+// nothing true: whoever drives it is told.
+bool cli_sound_file_is_short(const char *path, double seconds);
+
 // Resets the stage, feeds it the file and takes all that comes, the rest after its end included;
 // Ctrl-C cancels it. `progress` NULL: no bar.
 kazeia_status cli_sound_file_drive(cli_run *run, const cli_drive *drive, const char *path,
