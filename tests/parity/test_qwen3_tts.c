@@ -12,6 +12,7 @@
 
 #include "kazeia/speak.h"
 #include "parity.h"
+#include "runtime/context.h"
 
 #define FOLDER "tests/golden/qwen3_tts/"
 #define EXPECTED FOLDER "expected/"
@@ -267,6 +268,94 @@ static void the_codec_is_the_originals_in_any_cutting(void **state) {
     compare_codec(all, all->base, "base/decoder", "long_codes", "long_wav_exact");
 }
 
+// --- Cloning ------------------------------------------------------------------------------------
+
+// What a recording gives, `count` elements of 4 bytes at most; the number of them.
+static size_t clone(const voices *all, kazeia_program *program, kazeia_clone_part part,
+                    const float *samples, size_t sample_count, void *out, size_t capacity) {
+    kazeia_stage *stage = NULL;
+    size_t taken = 0, count = 0, made = 0;
+    CHECK(kazeia_clone_create(all->runtime, program, part, &stage));
+    CHECK(kazeia_stage_feed(stage, samples, sample_count, &taken));
+    assert_int_equal(taken, sample_count);
+    CHECK(kazeia_stage_finish(stage));
+    while (kazeia_stage_next(stage, (char *)out + 4 * made, capacity - made + 1, &count) ==
+           KAZEIA_OK) {
+        made += count;
+    }
+    kazeia_stage_destroy(stage);
+    return made;
+}
+
+static void compare_encoder(const voices *all, kazeia_program *program, const char *folder) {
+    size_t count = 0, expected_count = 0;
+    float *samples = read_values(folder, "wav", &count);
+    int32_t *expected = read_values(folder, "codes", &expected_count);
+    int32_t *codes = calloc(expected_count + 1, sizeof *codes);
+    assert_int_equal(clone(all, program, KAZEIA_CLONE_CODES, samples, count, codes, expected_count),
+                     expected_count);
+    assert_memory_equal(codes, expected, 4 * expected_count);
+    free(samples);
+    free(expected);
+    free(codes);
+}
+
+static void recordings_have_the_originals_codes(void **state) {
+    const voices *all = *state;
+    compare_encoder(all, all->custom, "custom/encoder");
+    compare_encoder(all, all->base, "base/encoder");
+}
+
+static void a_speaker_has_the_originals_vector(void **state) {
+    const voices *all = *state;
+    size_t count = 0, expected_count = 0;
+    float *samples = read_values("base/speaker", "wav", &count);
+    float *expected = read_values("base/speaker", "xvector", &expected_count);
+    float *vector = calloc(expected_count + 1, sizeof *vector);
+    assert_int_equal(
+        clone(all, all->base, KAZEIA_CLONE_VECTOR, samples, count, vector, expected_count),
+        expected_count);
+    const double apart = difference(vector, expected, expected_count);
+    print_message("vector apart by %.1e\n", apart);
+    assert_true(apart <= LARGEST_DIFFERENCE);
+    free(samples);
+    free(expected);
+    free(vector);
+}
+
+// The method alone: no stage shows its rows.
+static void a_speakers_spectrum_is_the_originals(void **state) {
+    const voices *all = *state;
+    kz_program *program = NULL;
+    kz_pool *pool = NULL;
+    kz_context *context = NULL;
+    uint32_t method = 0;
+    size_t count = 0, expected_count = 0;
+    float *samples = read_values("base/speaker", "wav", &count);
+    float *expected = read_values("base/speaker", "mel", &expected_count);
+    float *mel = calloc(expected_count, sizeof *mel);
+    CHECK(kz_program_open(all->path, NULL, &program));
+    CHECK(kz_pool_create(1, NULL, &pool));
+    CHECK(kz_context_create(program, pool, KZ_PRIORITY_SPEAK, 0, NULL, &context));
+    CHECK(kz_program_require_method(program, "voice_mel", &method));
+    const uint32_t symbols[] = {(uint32_t)count};
+    const kz_method *described = &kz_program_describe(program)->methods[method];
+    assert_int_equal(kz_value_bytes(&described->values[described->outputs[0]], symbols, 1),
+                     4 * expected_count);
+    const void *inputs[] = {samples};
+    void *outputs[] = {mel};
+    CHECK(kz_context_run(context, method, symbols, inputs, outputs));
+    const double apart = difference(mel, expected, expected_count);
+    print_message("mel apart by %.1e\n", apart);
+    assert_true(apart <= LARGEST_DIFFERENCE);
+    kz_context_destroy(context);
+    kz_pool_destroy(pool);
+    kz_program_release(program);
+    free(samples);
+    free(expected);
+    free(mel);
+}
+
 // --- Refusals -----------------------------------------------------------------------------------
 
 static void what_does_not_fit_gets_a_sentence(void **state) {
@@ -330,6 +419,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_are_the_originals),
         cmocka_unit_test(the_codec_is_the_originals_in_any_cutting),
+        cmocka_unit_test(recordings_have_the_originals_codes),
+        cmocka_unit_test(a_speaker_has_the_originals_vector),
+        cmocka_unit_test(a_speakers_spectrum_is_the_originals),
         cmocka_unit_test(what_does_not_fit_gets_a_sentence),
         cmocka_unit_test(a_cancelled_voice_speaks_as_before),
     };
