@@ -304,7 +304,7 @@ static void bench_variant(const kz_kernel_variant *variant) {
     } else if (case_slot_starts(variant->slot, "attention_bulk")) {
         bench_attention(variant, 9, 3, 64, 512, 128);
         bench_attention(variant, 16, 8, 128, 1024, 128);
-        bench_attention(variant, 32, 8, 128, 4096, 64);
+        bench_attention(variant, 32, 8, 128, 4096, 96);
     } else if (case_slot_starts(variant->slot, "attention")) {
         bench_attention(variant, 9, 3, 64, 512, 1);
         bench_attention(variant, 16, 8, 128, 4096, 1);

@@ -1,32 +1,39 @@
 // attention_bulk_tile.h: attention of many tokens: over the cache and over an encoder's own tokens.
 //
 // in: attention_tile.h and matmul_f32_tile.h included before. out: the attention_bulk_* kernels and
-// attention_full. Values of a chunk of rows are packed into panels [row][16 elements], as floats;
-// sums are then f32_tile products of the part, joined to the parts before it (the blocking of
-// FlashAttention, Dao et al. 2022). Consecutive tokens of one sequence share the chunk; what a
-// token may not see gets the weight 0 (so a value that is not finite may show in earlier tokens of
-// the same call).
-// Over the cache the sums are those of attention_tile.h to the last bit: quantised activations
-// magnify any difference between prefill and decoding, layer by layer. That costs a reduction for
-// each 16 scores. The encoder has nothing to agree with: its keys are transposed into panels
-// [head_dim][16 rows] and its scores are f32_tile products too.
+// attention_full. Keys of a chunk of rows are transposed into panels [head_dim][16 rows], values
+// packed into panels [row][16 elements], both as floats and once for all tokens and query heads;
+// scores and sums are then f32_tile products, joined to the chunks before (the blocking of
+// FlashAttention, Dao et al. 2022). What a token may not see gets the weight 0 (so a value that is
+// not finite may show in earlier tokens of the same call).
+// A score is one chain over the head, where attention_tile.h adds sixteen: prefill and decoding
+// differ in rounding (6e-7 of the largest output), the price of sums without reductions. How the
+// tokens of a call are cut changes no bit: chunks begin at multiples of their size, and a hidden
+// row adds 0.
 #define BULK_ROWS 256                    // rows of a chunk, at most
-#define BULK_SCORE_ROWS 32               // rows whose keys stay in the first cache for a tile
 #define BULK_SCORE_STEP (BULK_ROWS + 16) // apart from each other's sets of the first cache
+#define BULK_ROWS_A_TILE 2               // asked for ahead
 #define BULK_HEAD_DIM 256                // larger heads run the order-exact kernel
 #define BULK_STATES 4096                 // tokens x query heads whose softmax is kept at once
 #define BULK_PACKED_FLOATS (32 * 1024)   // keys, and as many values, of a chunk
 
-_Static_assert(BULK_PACKED_FLOATS >= KZ_PART_ROWS * 128, "a part is packed at once");
+// Rows of the cache that the next chunk will need.
+typedef struct rows_ahead {
+    const uint8_t *keys, *values; // of the kv head in row 0
+    size_t row_bytes, head_bytes;
+    const int32_t *rows;
+    size_t count;
+} rows_ahead;
 
 typedef struct bulk_scratch {
-    float keys[BULK_PACKED_FLOATS];   // [rows][head_dim]; an encoder's: [rows / 16][head_dim][16]
+    float keys[BULK_PACKED_FLOATS];   // [rows / 16][head_dim][16]
     float values[BULK_PACKED_FLOATS]; // [head_dim / 16][rows][16]
     float scores[SIMD_F32_TOKENS][BULK_SCORE_STEP];
     // A tile's tokens side by side: where they lie, they compete for few sets of the first cache.
-    float queries[SIMD_F32_TOKENS][BULK_HEAD_DIM];
+    float queries[SIMD_F32_TOKENS][BULK_HEAD_DIM + 16];
     float key_scales[BULK_ROWS], value_scales[BULK_ROWS]; // i8
     kz_part_softmax running[BULK_STATES];                 // [query head][token]
+    rows_ahead ahead;
 } bulk_scratch;
 
 _Static_assert(sizeof(bulk_scratch) <= KZ_KERNEL_SCRATCH_BYTES, "the scratch is large enough");
@@ -38,7 +45,6 @@ static size_t bulk_rows(size_t head_dim) {
 }
 
 // 16 rows of keys, transposed.
-// The encoder's keys only: see the opening.
 SIMD_INLINE void pack_keys(kz_type type, const uint8_t *const rows[16], size_t head_dim,
                            float *out_panel) {
     for (size_t d = 0; d < head_dim; d += 16) {
@@ -62,6 +68,18 @@ SIMD_INLINE void pack_values(kz_type type, const uint8_t *row, size_t head_dim, 
     }
 }
 
+// A cache's rows come from far away, and a head's lie apart, which processors do not foresee: each
+// register tile asks for a few, so that none waits.
+static void ask_ahead(rows_ahead *ahead) {
+    for (int i = 0; i < BULK_ROWS_A_TILE && ahead->count > 0; i++) {
+        const size_t at = (size_t)*ahead->rows * ahead->row_bytes;
+        PREFETCH_HEAD(ahead->keys + at, ahead->head_bytes, T1);
+        PREFETCH_HEAD(ahead->values + at, ahead->head_bytes, T1);
+        ahead->rows++;
+        ahead->count--;
+    }
+}
+
 // One head's queries and outputs: what the blocks below work on. Token t sees the rows
 // [end - window, end) where end = positions[t] + 1; all `everything` rows when positions is NULL.
 typedef struct bulk_head {
@@ -76,6 +94,11 @@ typedef struct bulk_head {
     bool has_scales; // rows have them, in the scratch
 } bulk_head;
 
+// Rows of the chunk, counted from its first.
+typedef struct column_range {
+    size_t first, end;
+} column_range;
+
 static size_t seen_end(const bulk_head *head, size_t token) {
     return head->positions == NULL ? head->everything : (size_t)head->positions[token] + 1;
 }
@@ -85,10 +108,10 @@ static size_t seen_first(const bulk_head *head, size_t token) {
     return head->positions == NULL ? 0 : first_seen(seen_end(head, token), head->window);
 }
 
-// scores[t][0..columns) for rows of the chunk; columns is a multiple of 16.
-SIMD_INLINE void bulk_scores(int panels, int tokens, const bulk_head *head, size_t token,
-                             const float *keys, float (*scores)[BULK_SCORE_STEP]) {
-    const size_t panel_bytes = head->head_dim * 16 * sizeof(float);
+// scores[t][i] of the tile's queries with `panels` x 16 rows of the chunk, from column i on.
+SIMD_INLINE void bulk_scores(int panels, int tokens, const bulk_head *head, size_t column,
+                             bulk_scratch *scratch) {
+    const size_t panel_floats = head->head_dim * 16;
     vfloat sums[SIMD_F32_PANELS][SIMD_F32_TOKENS];
     SIMD_UNROLL
     for (int p = 0; p < panels; p++) {
@@ -97,13 +120,19 @@ SIMD_INLINE void bulk_scores(int panels, int tokens, const bulk_head *head, size
             sums[p][t] = v_zero();
         }
     }
-    f32_tile(KZ_F32, panels, tokens, head->q + token * head->q_stride, head->q_stride,
-             (const char *)keys, panel_bytes, head->head_dim, sums);
+    f32_tile(KZ_F32, panels, tokens, scratch->queries, sizeof scratch->queries[0],
+             (const char *)(scratch->keys + column / 16 * panel_floats),
+             panel_floats * sizeof(float), head->head_dim, sums);
     SIMD_UNROLL
     for (int p = 0; p < panels; p++) {
+        const size_t at = column + 16 * (size_t)p;
+        vfloat scale = v_set(head->scale);
+        if (head->has_scales) {
+            scale = v_mul(scale, v_load(scratch->key_scales + at));
+        }
         SIMD_UNROLL
         for (int t = 0; t < tokens; t++) {
-            v_store(scores[t] + 16 * p, v_mul(sums[p][t], v_set(head->scale)));
+            v_store(scratch->scores[t] + at, v_mul(sums[p][t], scale));
         }
     }
 }
@@ -111,8 +140,10 @@ SIMD_INLINE void bulk_scores(int panels, int tokens, const bulk_head *head, size
 // out[t] = out[t] * factors[t].before + factors[t].part * (scores[t] . values), for `panels` x 16
 // elements.
 SIMD_INLINE void bulk_sums(int panels, int tokens, const bulk_head *head, size_t token,
-                           const float *values, size_t panel_floats, size_t columns, size_t at,
-                           const join_factors *factors, float (*scores)[BULK_SCORE_STEP]) {
+                           column_range columns, size_t at, const join_factors *factors,
+                           bulk_scratch *scratch) {
+    const size_t panel_floats = bulk_rows(head->head_dim) * 16;
+    const float *values = scratch->values + at / 16 * panel_floats + columns.first * 16;
     vfloat sums[SIMD_F32_PANELS][SIMD_F32_TOKENS];
     float *out = (float *)(head->out + token * head->out_stride) + at;
     SIMD_UNROLL
@@ -122,9 +153,8 @@ SIMD_INLINE void bulk_sums(int panels, int tokens, const bulk_head *head, size_t
             sums[p][t] = v_zero();
         }
     }
-    f32_tile(KZ_F32, panels, tokens, scores, sizeof scores[0],
-             (const char *)(values + at / 16 * panel_floats), panel_floats * sizeof(float), columns,
-             sums);
+    f32_tile(KZ_F32, panels, tokens, scratch->scores[0] + columns.first, sizeof scratch->scores[0],
+             (const char *)values, panel_floats * sizeof(float), columns.end - columns.first, sums);
     SIMD_UNROLL
     for (int t = 0; t < tokens; t++) {
         // The output rows themselves hold the running sums: no second copy of [tokens][head_dim].
@@ -137,114 +167,83 @@ SIMD_INLINE void bulk_sums(int panels, int tokens, const bulk_head *head, size_t
     }
 }
 
-// `count` queries [count][head_dim] with packed rows [row, row_end), summed as attention_tile.h
-// does.
-SIMD_INLINE void exact_scores(int count, const bulk_head *head, const float *queries, size_t row,
-                              size_t row_end, const float *keys, float *scores) {
-    const size_t rows = (size_t)(16 / count);
-    for (size_t i = row; i < row_end; i += rows) {
-        const uint8_t *row_keys[16];
-        SIMD_UNROLL
-        for (size_t r = 0; r < rows; r++) {
-            row_keys[r] = (const uint8_t *)(keys + (i + r) * head->head_dim);
-        }
-        score_tile(KZ_F32, count, queries, head->head_dim, head->head_dim, head->scale, row_keys,
-                   BULK_SCORE_STEP, scores + i);
-    }
-}
-
-// The tokens of a tile, four, two and one at a time.
-static void score_tokens(int tokens, const bulk_head *head, size_t token, size_t columns,
-                         bulk_scratch *scratch) {
-    float *queries = scratch->queries[0]; // [tokens][head_dim]
-    for (int t = 0; t < tokens; t++) {
-        memcpy(queries + (size_t)t * head->head_dim, head->q + (token + (size_t)t) * head->q_stride,
-               head->head_dim * sizeof(float));
-    }
-    for (size_t row = 0; row < columns; row += BULK_SCORE_ROWS) {
-        const size_t row_end = row + BULK_SCORE_ROWS < columns ? row + BULK_SCORE_ROWS : columns;
-        int t = 0;
-        for (; t + 4 <= tokens; t += 4) {
-            exact_scores(4, head, queries + (size_t)t * head->head_dim, row, row_end, scratch->keys,
-                         scratch->scores[t]);
-        }
-        for (; t + 2 <= tokens; t += 2) {
-            exact_scores(2, head, queries + (size_t)t * head->head_dim, row, row_end, scratch->keys,
-                         scratch->scores[t]);
-        }
-        for (; t < tokens; t++) {
-            exact_scores(1, head, queries + (size_t)t * head->head_dim, row, row_end, scratch->keys,
-                         scratch->scores[t]);
-        }
-    }
-}
-
-// -inf for the rows of the chunk [row, row + columns) that the token does not see.
-static void hide(const bulk_head *head, size_t token, size_t row, size_t columns, float *scores) {
+// -inf for those of the columns, of the chunk from `row` on, that the token does not see.
+static void hide(const bulk_head *head, size_t token, size_t row, column_range columns,
+                 float *scores) {
     const size_t first = seen_first(head, token);
     const size_t end = seen_end(head, token);
-    for (size_t i = 0; i < columns && row + i < first; i++) {
+    for (size_t i = columns.first; i < columns.end && row + i < first; i++) {
         scores[i] = -INFINITY;
     }
-    for (size_t i = end > row ? end - row : 0; i < columns; i++) {
+    for (size_t i = end > row + columns.first ? end - row : columns.first; i < columns.end; i++) {
         scores[i] = -INFINITY;
+    }
+}
+
+// Of the chunk [row, row + count), what any of `tokens` tokens sees; none: first >= end. It begins
+// at a whole vector.
+static column_range seen_columns(const bulk_head *head, size_t token, size_t tokens, size_t row,
+                                 size_t count) {
+    size_t first = SIZE_MAX;
+    size_t end = 0;
+    for (size_t t = token; t < token + tokens; t++) {
+        const size_t token_first = seen_first(head, t);
+        const size_t token_end = seen_end(head, t);
+        first = token_first < first ? token_first : first;
+        end = token_end > end ? token_end : end;
+    }
+    return (column_range){first > row ? (first - row) / 16 * 16 : 0, end <= row          ? 0
+                                                                     : end - row < count ? end - row
+                                                                                         : count};
+}
+
+// Scores of whole vectors of columns: what `whole` has beyond the chunk is of copies of its last
+// row.
+SIMD_INLINE void score_tokens(int tokens, const bulk_head *head, size_t token, column_range whole,
+                              bulk_scratch *scratch) {
+    for (int t = 0; t < tokens; t++) {
+        memcpy(scratch->queries[t], head->q + (token + (size_t)t) * head->q_stride,
+               head->head_dim * sizeof(float));
+    }
+    size_t i = whole.first;
+    for (; i + 16 * SIMD_F32_PANELS <= whole.end; i += 16 * SIMD_F32_PANELS) {
+        ask_ahead(&scratch->ahead);
+        bulk_scores(SIMD_F32_PANELS, tokens, head, i, scratch);
+    }
+    for (; i < whole.end; i += 16) {
+        bulk_scores(1, tokens, head, i, scratch);
     }
 }
 
 // `tokens` tokens from `token` with rows [row, row + count); `running` is the first token's.
 SIMD_INLINE void bulk_tile(int tokens, const bulk_head *head, size_t token, size_t row,
                            size_t count, kz_part_softmax *running, bulk_scratch *scratch) {
-    // What any of the tile's tokens sees. What one of them alone does not see is hidden from it
-    // below.
-    size_t first = SIZE_MAX;
-    size_t end = 0;
-    for (int t = 0; t < tokens; t++) {
-        const size_t token_first = seen_first(head, token + (size_t)t);
-        const size_t token_end = seen_end(head, token + (size_t)t);
-        first = token_first < first ? token_first : first;
-        end = token_end > end ? token_end : end;
-    }
-    if (first >= row + count || end <= row) {
+    const column_range seen = seen_columns(head, token, (size_t)tokens, row, count);
+    if (seen.first >= seen.end) {
         return;
     }
-    const size_t used = end - row < count ? end - row : count;
-    // Scores are made in groups of 16 rows. Those beyond `used` are of copies of the last row or
-    // of later rows: hidden from every token, and left out of the value sums.
-    const size_t columns = (used + 15) / 16 * 16;
-    const size_t key_floats = head->head_dim * 16;
-    const size_t panel_floats = bulk_rows(head->head_dim) * 16;
-    const bool has_scales = head->has_scales;
+    const column_range whole = {seen.first, (seen.end + 15) / 16 * 16};
+    const float *value_scales = head->has_scales ? scratch->value_scales + seen.first : NULL;
+    float largest[SIMD_F32_TOKENS];
     join_factors factors[SIMD_F32_TOKENS];
-    size_t i = 0;
-    if (head->positions != NULL) {
-        score_tokens(tokens, head, token, columns, scratch);
-        i = columns;
-    }
-    for (; i + 16 * SIMD_F32_PANELS <= columns; i += 16 * SIMD_F32_PANELS) {
-        // Scores of a token lie BULK_SCORE_STEP apart, so a pointer to column i is an array of such
-        // rows again.
-        bulk_scores(SIMD_F32_PANELS, tokens, head, token, scratch->keys + i / 16 * key_floats,
-                    (float(*)[BULK_SCORE_STEP])(scratch->scores[0] + i));
-    }
-    for (; i < columns; i += 16) {
-        bulk_scores(1, tokens, head, token, scratch->keys + i / 16 * key_floats,
-                    (float(*)[BULK_SCORE_STEP])(scratch->scores[0] + i));
+    score_tokens(tokens, head, token, whole, scratch);
+    // Maxima of all tokens first: none waits for its own.
+    for (int t = 0; t < tokens; t++) {
+        hide(head, token + (size_t)t, row, whole, scratch->scores[t]);
+        largest[t] = largest_score(scratch->scores[t] + seen.first, whole.end - seen.first);
     }
     for (int t = 0; t < tokens; t++) {
-        if (has_scales) {
-            scale_scores(scratch->scores[t], columns, scratch->key_scales);
-        }
-        hide(head, token + (size_t)t, row, columns, scratch->scores[t]);
-        factors[t] = join_softmax(&running[t], soften(scratch->scores[t], columns,
-                                                      has_scales ? scratch->value_scales : NULL));
+        factors[t] =
+            join_softmax(&running[t], soften_from(largest[t], scratch->scores[t] + seen.first,
+                                                  whole.end - seen.first, value_scales));
     }
-    for (i = 0; i + 16 * SIMD_F32_PANELS <= head->head_dim; i += 16 * SIMD_F32_PANELS) {
-        bulk_sums(SIMD_F32_PANELS, tokens, head, token, scratch->values, panel_floats, used, i,
-                  factors, scratch->scores);
+    size_t at = 0;
+    for (; at + 16 * SIMD_F32_PANELS <= head->head_dim; at += 16 * SIMD_F32_PANELS) {
+        ask_ahead(&scratch->ahead);
+        bulk_sums(SIMD_F32_PANELS, tokens, head, token, seen, at, factors, scratch);
     }
-    for (; i < head->head_dim; i += 16) {
-        bulk_sums(1, tokens, head, token, scratch->values, panel_floats, used, i, factors,
-                  scratch->scores);
+    for (; at < head->head_dim; at += 16) {
+        bulk_sums(1, tokens, head, token, seen, at, factors, scratch);
     }
 }
 
@@ -289,25 +288,27 @@ static bulk_head cache_head(kz_type type, const kz_attention *a, size_t head) {
                        type == KZ_I8};
 }
 
-// Packs `count` rows of the cache, filled up to 16 with the last row, which is then hidden.
+// Packs `count` rows of the cache; keys are filled up to 16 with the last row, which is then
+// hidden.
 SIMD_INLINE void pack_cache(kz_type type, const kz_attention *a, size_t kv_head,
                             const int32_t *rows, size_t count, bulk_scratch *out_scratch) {
     const size_t panel_floats = bulk_rows(a->head_dim) * 16;
-    for (size_t i = 0; i < (count + 15) / 16 * 16; i++) {
-        const size_t row = (size_t)rows[i < count ? i : count - 1];
-        const size_t at = row * a->row_bytes + kv_head * a->head_bytes;
-        if (type == KZ_I8) {
-            memcpy(&out_scratch->key_scales[i], a->keys + at, sizeof(float));
-            memcpy(&out_scratch->value_scales[i], a->values + at, sizeof(float));
+    for (size_t i = 0; i < count; i += 16) {
+        const uint8_t *keys[16];
+        for (size_t j = 0; j < 16; j++) {
+            const size_t row = (size_t)rows[i + j < count ? i + j : count - 1];
+            const size_t at = row * a->row_bytes + kv_head * a->head_bytes;
+            keys[j] = a->keys + at;
+            if (type == KZ_I8) {
+                memcpy(&out_scratch->key_scales[i + j], a->keys + at, sizeof(float));
+                memcpy(&out_scratch->value_scales[i + j], a->values + at, sizeof(float));
+            }
+            if (i + j < count) {
+                pack_values(type, a->values + at, a->head_dim, panel_floats,
+                            out_scratch->values + (i + j) * 16);
+            }
         }
-        for (size_t d = 0; d < a->head_dim; d += 16) {
-            // Converted to floats once for all tokens and all query heads of the run.
-            v_store(out_scratch->keys + i * a->head_dim + d, kv_load(type, a->keys + at, d));
-        }
-        if (i < count) {
-            pack_values(type, a->values + at, a->head_dim, panel_floats,
-                        out_scratch->values + i * 16);
-        }
+        pack_keys(type, keys, a->head_dim, out_scratch->keys + i * a->head_dim);
     }
 }
 
@@ -329,11 +330,17 @@ SIMD_INLINE void attend_run(kz_type type, const kz_attention *a, size_t kv_head,
         const bulk_head head = cache_head(type, a, kv_head * group + h);
         bulk_begin(&head, token, token_end, scratch->running + h * tokens);
     }
-    // The parts that decoding meets: maxima and sums are then equal to the bit.
-    const size_t step = kz_attention_part_rows(a->head_dim);
+    const size_t step = bulk_rows(a->head_dim);
     for (size_t row = first / step * step; row < end; row += step) {
         const size_t count = end - row < step ? end - row : step;
+        const size_t left = end - row - count;
         pack_cache(type, a, kv_head, rows + row, count, scratch);
+        scratch->ahead = (rows_ahead){a->keys + kv_head * a->head_bytes,
+                                      a->values + kv_head * a->head_bytes,
+                                      a->row_bytes,
+                                      a->head_bytes,
+                                      rows + row + count,
+                                      left < step ? left : step};
         for (size_t h = 0; h < group; h++) {
             const bulk_head head = cache_head(type, a, kv_head * group + h);
             bulk_chunk(&head, token, token_end, row, count, scratch->running + h * tokens, scratch);
@@ -345,42 +352,37 @@ SIMD_INLINE void attend_run(kz_type type, const kz_attention *a, size_t kv_head,
     }
 }
 
-// Runs of one sequence go to attend_run; short ones gain nothing from packing.
+// Runs of one sequence go to attend_run, however short: a token's sums may not depend on the range.
 SIMD_INLINE void attend_bulk(kz_type type, kz_attention_kernel exact, const kz_attention *a,
                              size_t kv_head, size_t token, size_t token_end, void *scratch) {
     const size_t group = a->heads / a->kv_heads;
-    const bool is_packed = is_fit(a) && a->head_dim <= BULK_HEAD_DIM && group <= 64;
+    if (!is_fit(a) || a->head_dim > BULK_HEAD_DIM || group > 64) {
+        exact(a, kv_head, token, token_end, scratch);
+        return;
+    }
     // scratch->running holds BULK_STATES, one for each token and query head; groups of up to 64
     // heads leave room for 64 tokens at least.
-    const size_t most = is_packed ? BULK_STATES / group : SIZE_MAX;
+    const size_t most = BULK_STATES / group;
     while (token < token_end) {
         size_t end = token + 1;
         while (end < token_end && end - token < most && a->sequences[end] == a->sequences[token]) {
             end++;
         }
-        if (is_packed && end - token >= 4) {
-            attend_run(type, a, kv_head, token, end, scratch);
-        } else {
-            exact(a, kv_head, token, end, scratch);
-        }
+        attend_run(type, a, kv_head, token, end, scratch);
         token = end;
     }
 }
 
-void KZ_NAME(kz_attention_bulk_f32)(const kz_attention *attention, size_t kv_head, size_t token,
-                                    size_t token_end, void *scratch) {
-    attend_bulk(KZ_F32, KZ_NAME(kz_attention_f32), attention, kv_head, token, token_end, scratch);
-}
+#define BULK_KERNEL(name, type)                                                               \
+    void KZ_NAME(kz_attention_bulk_##name)(const kz_attention *attention, size_t kv_head,     \
+                                           size_t token, size_t token_end, void *scratch) {   \
+        attend_bulk(type, KZ_NAME(kz_attention_##name), attention, kv_head, token, token_end, \
+                    scratch);                                                                 \
+    }
 
-void KZ_NAME(kz_attention_bulk_f16)(const kz_attention *attention, size_t kv_head, size_t token,
-                                    size_t token_end, void *scratch) {
-    attend_bulk(KZ_F16, KZ_NAME(kz_attention_f16), attention, kv_head, token, token_end, scratch);
-}
-
-void KZ_NAME(kz_attention_bulk_i8)(const kz_attention *attention, size_t kv_head, size_t token,
-                                   size_t token_end, void *scratch) {
-    attend_bulk(KZ_I8, KZ_NAME(kz_attention_i8), attention, kv_head, token, token_end, scratch);
-}
+BULK_KERNEL(f32, KZ_F32)
+BULK_KERNEL(f16, KZ_F16)
+BULK_KERNEL(i8, KZ_I8)
 
 static void pack_tokens(const kz_attention_full *a, size_t head, size_t row, size_t count,
                         bulk_scratch *out_scratch) {
@@ -422,6 +424,7 @@ void KZ_NAME(kz_attention_full)(const kz_attention_full *attention, size_t head,
                            a->scale,
                            false};
     const size_t step = bulk_rows(a->head_dim);
+    bulk->ahead.count = 0; // rows of all heads are but activations, near by
     while (token < token_end) {
         const size_t left = token_end - token;
         // One head at a time, so every state is a token's.

@@ -3,7 +3,7 @@
 // in: math_tile.h included before. out: the attention_* kernels, and what attention_bulk_tile.h
 // shares: kv_load, score_tile, soften, join. Rows are taken in parts (kernels.h), each with a
 // maximum of its own; nothing depends on the other tokens of the call, nor on which thread does a
-// part, and the bulk kernels repeat these very sums. Query heads of a kv head go together, so that
+// part. Query heads of a kv head go together, so that
 // a key is read and converted once for four of them. Decoding a long context is bound by memory and
 // a head's rows lie apart: rows are asked for ahead, a part's values while its keys are scored. An
 // i8 head's scale is taken out of its sums. Head sizes that are no multiple of 16 are too rare for
@@ -30,16 +30,22 @@ SIMD_INLINE vfloat kv_load(kz_type type, const uint8_t *head, size_t at) {
     return v_load_i8((const int8_t *)head + sizeof(float) + at);
 }
 
-// Scores (already scaled, [count], a multiple of 16) become weights, times `scales` where values
-// have some (NULL: none). Returns maximum and total of the weights themselves.
-SIMD_INLINE kz_part_softmax soften(float *scores, size_t count, const float *scales) {
+// Of `count` scores, a multiple of 16.
+SIMD_INLINE float largest_score(const float *scores, size_t count) {
     // v_max gives its second operand where the first is NaN: a NaN score is passed over here, and
     // its own weight carries it into the total.
     vfloat most = v_set(-INFINITY);
     for (size_t i = 0; i < count; i += 16) {
         most = v_max(v_load(scores + i), most);
     }
-    const float largest = v_max_of(most);
+    return v_max_of(most);
+}
+
+// Scores (already scaled, [count], a multiple of 16), of which `largest` is the maximum, become
+// weights, times `scales` where values have some (NULL: none). Returns maximum and total of the
+// weights themselves.
+SIMD_INLINE kz_part_softmax soften_from(float largest, float *scores, size_t count,
+                                        const float *scales) {
     // A maximum of -inf would make -inf - -inf; any number gives the weights 0 that are meant.
     const vfloat base = v_set(largest == -INFINITY ? 0.0f : largest);
     vfloat total = v_zero();
@@ -49,6 +55,10 @@ SIMD_INLINE kz_part_softmax soften(float *scores, size_t count, const float *sca
         total = v_add(total, weights);
     }
     return (kz_part_softmax){largest, v_sum(total)};
+}
+
+SIMD_INLINE kz_part_softmax soften(float *scores, size_t count, const float *scales) {
+    return soften_from(largest_score(scores, count), scores, count, scales);
 }
 
 // What brings the sums so far and a part's to their common maximum.
@@ -108,7 +118,7 @@ static size_t first_seen(size_t end, size_t window) {
 }
 
 // Parts begin at multiples of their size whatever the window: a row is always in the same place of
-// the same part, so decoding and prefill add in the same order.
+// the same part, so tokens in company and tokens alone add in the same order.
 SIMD_INLINE void open_part(kz_type type, const kz_attention *a, size_t kv_head, size_t token,
                            size_t part, attention_part *out_part) {
     const int32_t *rows = a->row_table + (size_t)a->sequences[token] * a->row_table_columns;
