@@ -11,7 +11,7 @@ import unittest
 import program
 
 COMMANDS = ["export", "inspect", "transcribe", "generate", "chat", "tokenize", "template", "say", "turn",
-            "commands", "bench", "eval"]
+            "vad", "commands", "bench", "eval"]
 
 
 class Usage(program.Program):
