@@ -5,6 +5,7 @@
 #include "conversation.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "chat_setup.h"
@@ -41,6 +42,11 @@ static kazeia_status open_speak(cli_run *run, cli_conversation *conversation) {
     settings.voice = run->options.voice;
     settings.speed = (float)run->options.speed;
     settings.cuts_first_early = true;
+    CLI_TRY(cli_voice_program_open(run, &settings, &conversation->speaker));
+    // One language that is listened for is also the one that is spoken.
+    if (settings.program != NULL && strchr(run->options.language, ',') == NULL) {
+        settings.language = run->options.language;
+    }
     return cli_checked(run,
                        kazeia_speak_create(conversation->runtime, &settings, &conversation->speak));
 }
@@ -140,6 +146,7 @@ void cli_conversation_close(cli_conversation *conversation) {
     destroy_stage(conversation->listen);
     destroy_stage(conversation->chat);
     destroy_stage(conversation->speak);
+    cli_voice_program_close(&conversation->speaker);
     close_program(conversation->listener);
     close_program(conversation->talker);
     close_program(conversation->vad);

@@ -7,10 +7,12 @@
 
 #include "cli.h"
 #include "kazeia/voice.h"
+#include "voice_program.h"
 
 typedef struct cli_conversation {
     kazeia_runtime *runtime;
     kazeia_program *listener, *talker;
+    cli_voice_program speaker; // whose voice answers, if a program's
     kazeia_program *vad;       // NULL: whatever is recorded is listened to
     kazeia_commands *commands; // NULL: none were given
     kazeia_timers *timers;     // NULL: no --timers

@@ -111,7 +111,10 @@ kazeia_speak_settings kazeia_speak_settings_default(void) {
 static const char *text_language(const kazeia_speak_settings *settings, char out[3]) {
     // The abbreviations of the sentence cutter need a language, and a voice's name begins with its
     // own: "espeak:fr-be" reads French.
-    const char *colon = settings->program ? NULL : strchr(settings->voice, ':');
+    if (settings->program) {
+        return kz_tts_language_code(settings->language);
+    }
+    const char *colon = strchr(settings->voice, ':');
     if (settings->language || !colon || strlen(colon + 1) < 2) {
         return settings->language;
     }

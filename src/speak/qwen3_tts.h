@@ -62,6 +62,9 @@ KAZEIA_MUST_CHECK kazeia_status kz_qwen3_tts_open(kz_program *program, kz_pool *
                                                   const kz_tts_settings *settings,
                                                   const kazeia_allocator *allocator,
                                                   kz_voice **out_voice);
+// The ISO 639-1 code of a language that programs name, as "fr" for "french"; the name itself when
+// it is none of them, NULL for NULL and "auto".
+const char *kz_tts_language_code(const char *name);
 // The voice must be of this kind, which is not checked.
 kz_tts_counts kz_qwen3_tts_counts(const kz_voice *voice);
 

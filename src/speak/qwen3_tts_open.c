@@ -213,24 +213,31 @@ static kazeia_status find_name(const name_list *list, const char *name, size_t *
                    name, all);
 }
 
-// Programs name languages in English, as the checkpoints do.
-static const char *language_of_code(const char *code) {
-    static const char *const names[][2] = {
-        {"zh", "chinese"},  {"en", "english"},   {"de", "german"}, {"it", "italian"},
-        {"ja", "japanese"}, {"ko", "korean"},    {"fr", "french"}, {"ru", "russian"},
-        {"es", "spanish"},  {"pt", "portuguese"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcasecmp(names[i][0], code) == 0) {
-            return names[i][1];
+// Programs name languages in English, as the checkpoints do: code, name.
+static const char *const language_names[][2] = {
+    {"zh", "chinese"},  {"en", "english"},   {"de", "german"}, {"it", "italian"},
+    {"ja", "japanese"}, {"ko", "korean"},    {"fr", "french"}, {"ru", "russian"},
+    {"es", "spanish"},  {"pt", "portuguese"}};
+#define LANGUAGE_COUNT (sizeof language_names / sizeof *language_names)
+
+// `text` in column `from` becomes what stands beside it; itself when it is not there.
+static const char *translate(const char *text, size_t from) {
+    for (size_t i = 0; i < LANGUAGE_COUNT; i++) {
+        if (strcasecmp(language_names[i][from], text) == 0) {
+            return language_names[i][1 - from];
         }
     }
-    return code;
+    return text;
+}
+
+const char *kz_tts_language_code(const char *name) {
+    return name == NULL || strcasecmp(name, "auto") == 0 ? NULL : translate(name, 1);
 }
 
 static kazeia_status choose_language(kz_tts_voice *voice, const char *wished, const char *dialect) {
     name_list languages;
     size_t index = 0;
-    const char *name = wished ? language_of_code(wished) : "auto";
+    const char *name = wished ? translate(wished, 0) : "auto";
     const bool is_auto = strcasecmp(name, "auto") == 0;
     KZ_TRY(read_names(voice, "language", "speak.languages", "speak.language_codes", &languages));
     // A speaker of a dialect speaks it where Chinese is meant or nothing is said.
