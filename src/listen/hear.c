@@ -273,6 +273,12 @@ static kazeia_status fill(kz_hearing *hearing) {
     if (section->count == 0) {
         return kz_fail(KAZEIA_UNSUPPORTED, "hear: the program has no vocabulary");
     }
+    if (!whisper->can_hear_commands) {
+        return kz_fail(KAZEIA_UNSUPPORTED,
+                       "hear: the program was made for one sequence, %d are "
+                       "needed; export it anew",
+                       SEQUENCES);
+    }
     if (kz_session_step_limit(whisper->session) < 2 * HEAR_BEAMS) {
         return kz_fail(KAZEIA_UNSUPPORTED,
                        "hear: the program computes %u tokens at once, %d are "

@@ -100,20 +100,45 @@ typedef struct session_request {
     kz_session_settings settings;
 } session_request;
 
+// Whether a method's symbol reaches a value; one that is missing does not.
+static bool reaches(const kz_method *method, const char *symbol, uint32_t value) {
+    for (uint32_t i = 0; i < method->symbol_count; i++) {
+        if (strcmp(method->symbols[i].name, symbol) == 0) {
+            return method->symbols[i].maximum >= value;
+        }
+    }
+    return false;
+}
+
+// A program that was made for one sequence and one window still transcribes.
+static bool can_hear_commands(const kz_program *program) {
+    const kz_program_description *description = kz_program_describe(program);
+    bool can_hear = true;
+    for (size_t i = 0; i < description->method_count; i++) {
+        const kz_method *method = &description->methods[i];
+        can_hear =
+            can_hear &&
+            (strncmp(method->name, "decode_", 7) != 0 ||
+             (reaches(method, "slots", CROSS_SLOTS) && reaches(method, "sequences", SEQUENCES)));
+    }
+    return can_hear;
+}
+
 // The inner pointers lead into *out_request itself: it must not be copied.
-static void request_session(const int32_t *cross_table, int64_t positions,
-                            session_request *out_request) {
+static void request_session(const kz_program *program, const int32_t *cross_table,
+                            int64_t positions, session_request *out_request) {
+    const bool can_hear = can_hear_commands(program);
     *out_request = (session_request){
         .inputs = {[INPUT_CROSS_TABLE] = {"cross_table", cross_table,
                                           CROSS_SLOTS * (size_t)positions},
                    // No values of their own: the session fills one for each token.
                    [INPUT_CROSS_SEQUENCES] = {"cross_sequences", NULL, 0},
                    [INPUT_CROSS_LAST] = {"cross_last", NULL, 0}},
-        .slots = {"slots", CROSS_SLOTS},
+        .slots = {"slots", can_hear ? CROSS_SLOTS : 1},
         .settings = {.prefill = "decode_prefill",
                      .step = "decode_step",
                      .logits = "logits",
-                     .sequences = SEQUENCES,
+                     .sequences = can_hear ? SEQUENCES : 1,
                      .priority = KZ_PRIORITY_LISTEN,
                      .input_count = INPUT_COUNT,
                      .symbol_count = 1}};
@@ -128,14 +153,15 @@ kazeia_status kz_whisper_plan(kz_program *program, kz_memory_plan *out_plan) {
     // The encoder halves the 3000 rows of a window: 1500 positions, no others.
     KZ_TRY(kz_program_require_integer(program, "listen.positions", KZ_MEL_ROWS / 2, KZ_MEL_ROWS / 2,
                                       &positions));
-    request_session(&unread, positions, &request);
+    request_session(program, &unread, positions, &request);
     return kz_session_plan(program, &request.settings, out_plan);
 }
 
 static kazeia_status create_session(kz_whisper *whisper, kz_pool *pool, uint64_t memory_limit) {
     session_request request;
-    request_session(whisper->cross_table, whisper->positions, &request);
+    request_session(whisper->program, whisper->cross_table, whisper->positions, &request);
     request.settings.memory_limit = memory_limit;
+    whisper->can_hear_commands = request.slots.value == CROSS_SLOTS;
     KZ_TRY(kz_session_create(whisper->program, pool, &request.settings, &whisper->allocator,
                              &whisper->session));
     // The decoder sees every position of the window, silence behind a short sound included, as in

@@ -43,6 +43,7 @@ struct kz_whisper {
     listen_tokens tokens;
     kz_stop_tokens stop;
     bool has_guards;
+    bool can_hear_commands; // the session has sequences and a window for them
     uint32_t encode_method;
     int64_t positions;
     int32_t *cross_table;    // [CROSS_SLOTS][positions]: every row in order; the last row alone

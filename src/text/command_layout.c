@@ -78,8 +78,8 @@ static kazeia_status add_block(kz_command_arena *arena, kz_command_layout *layou
 }
 
 static kazeia_status add_data(kz_command_arena *arena, kz_command_layout *layout,
-                              const char *intent, const kz_yaml_node *data, bool needs_area) {
-    for (const kz_yaml_node *entry = data->first; entry != NULL; entry = entry->next) {
+                              const char *intent, const kz_yaml_node *entries, bool needs_area) {
+    for (const kz_yaml_node *entry = entries->first; entry != NULL; entry = entry->next) {
         KZ_TRY(kz_yaml_expect(entry, KZ_YAML_MAP, "an entry of data"));
         KZ_TRY(add_block(arena, layout, intent, entry, needs_area));
     }
@@ -107,10 +107,10 @@ static kazeia_status read_intents(kz_command_arena *arena, const kz_yaml_node *r
     KZ_TRY(add_map(&layout->responses, by_intent));
     layout->place = intents;
     for (const kz_yaml_node *intent = intents->first; intent != NULL; intent = intent->next) {
-        const kz_yaml_node *data;
+        const kz_yaml_node *entries;
         KZ_TRY(kz_yaml_check_keys(intent, " data ", "an intent"));
-        KZ_TRY(kz_yaml_need(intent, "data", KZ_YAML_LIST, &data));
-        KZ_TRY(add_data(arena, layout, intent->key, data, false));
+        KZ_TRY(kz_yaml_need(intent, "data", KZ_YAML_LIST, &entries));
+        KZ_TRY(add_data(arena, layout, intent->key, entries, false));
     }
     return KAZEIA_OK;
 }
@@ -254,16 +254,16 @@ static const kz_yaml_node *find_combination(const folder_reader *r, const char *
 
 static kazeia_status read_sentences(const folder_reader *r, const char *path, const char *intent,
                                     const kz_yaml_node *combination) {
-    const kz_yaml_node *root, *data, *area = NULL;
+    const kz_yaml_node *root, *entries, *area = NULL;
     KZ_TRY(read_file(r, path, &root));
     KZ_TRY(kz_yaml_check_keys(root, " language data metadata ", "the file"));
-    KZ_TRY(kz_yaml_need(root, "data", KZ_YAML_LIST, &data));
+    KZ_TRY(kz_yaml_need(root, "data", KZ_YAML_LIST, &entries));
     if (combination != NULL) {
         area = kz_yaml_find(combination, "context_area");
     }
     const bool needs_area =
         area != NULL && area->kind == KZ_YAML_SCALAR && strcmp(area->text.bytes, "true") == 0;
-    return add_data(r->arena, r->layout, intent, data, needs_area);
+    return add_data(r->arena, r->layout, intent, entries, needs_area);
 }
 
 // Those that intents.yaml names, in its order: the order decides between equal readings.
