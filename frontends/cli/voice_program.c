@@ -159,9 +159,10 @@ json_t *cli_voice_program_json(const kazeia_stage *speak) {
         return NULL;
     }
     const double frames = (double)counts.frames;
-    return json_pack("{s:I, s:o, s:o, s:o, s:I}", "frames", (json_int_t)counts.frames,
+    return json_pack("{s:I, s:o, s:o, s:o, s:I, s:I}", "frames", (json_int_t)counts.frames,
                      "talker_ms_per_frame", cli_json_real(counts.talker_ms / frames),
                      "predictor_ms_per_frame", cli_json_real(counts.predictor_ms / frames),
                      "codec_ms_per_frame", cli_json_real(counts.codec_ms / frames), "length_ends",
-                     (json_int_t)counts.length_ends);
+                     (json_int_t)counts.length_ends, "silence_ends",
+                     (json_int_t)counts.silence_ends);
 }

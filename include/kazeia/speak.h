@@ -76,7 +76,8 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_speak_create(
 typedef struct kazeia_speak_counts {
     uint64_t frames;
     double talker_ms, predictor_ms, codec_ms; // in all
-    uint64_t length_ends; // utterances that did not end by themselves and were ended
+    uint64_t length_ends;  // utterances that were ended because they were too long for their text,
+    uint64_t silence_ends; // or had fallen silent
 } kazeia_speak_counts;
 // BAD_ARGUMENT when `speak` is another kind of stage.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_speak_count(const kazeia_stage *speak,

@@ -227,7 +227,8 @@ kazeia_status kazeia_speak_count(const kazeia_stage *speak, kazeia_speak_counts 
                                             .talker_ms = counts.talker_ms,
                                             .predictor_ms = counts.predictor_ms,
                                             .codec_ms = counts.codec_ms,
-                                            .length_ends = counts.length_ends};
+                                            .length_ends = counts.length_ends,
+                                            .silence_ends = counts.silence_ends};
     }
     return KAZEIA_OK;
 }

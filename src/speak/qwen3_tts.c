@@ -10,6 +10,10 @@
 #include "speak/qwen3_tts_state.h"
 
 #define CHUNK_FRAMES 4u
+// Drawn codes now and then fall into a silence that never ends. Three seconds are longer than any
+// pause within a sentence, and quieter than any room that was recorded.
+#define SILENCE_SECONDS 3.0f
+#define SILENCE_LEVEL 1e-3f // of full scale, root mean square
 
 static kz_tts_voice *of(kz_voice *base) {
     return (kz_tts_voice *)base;
@@ -139,6 +143,7 @@ static kazeia_status begin(kz_tts_voice *voice) {
     voice->is_speaking = true;
     voice->has_ended = false;
     voice->chunk_frames = 1;
+    voice->silent_samples = 0;
     return KAZEIA_OK;
 }
 
@@ -153,6 +158,27 @@ static kazeia_status make_frame(kz_tts_voice *voice) {
     return status;
 }
 
+static bool is_silent(const float *samples, size_t count) {
+    float sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += samples[i] * samples[i];
+    }
+    return sum <= SILENCE_LEVEL * SILENCE_LEVEL * (float)count;
+}
+
+// Ends an utterance that has fallen silent for good; with a number of frames asked for, none is.
+static void guard_silence(kz_tts_voice *voice) {
+    const kz_codec_shape *codec = kz_codec_shape_of(voice->codec);
+    const float limit = SILENCE_SECONDS * (float)codec->sample_rate_hz;
+    voice->silent_samples = is_silent(voice->sound, voice->sound_count)
+                                ? voice->silent_samples + voice->sound_count
+                                : 0;
+    if (voice->max_frames == 0 && !voice->has_ended && (float)voice->silent_samples >= limit) {
+        voice->has_ended = true;
+        voice->done.silence_ends++;
+    }
+}
+
 static kazeia_status decode_waiting(kz_tts_voice *voice) {
     const kz_codec_shape *codec = kz_codec_shape_of(voice->codec);
     const uint32_t most = CHUNK_FRAMES < codec->frame_limit ? CHUNK_FRAMES : codec->frame_limit;
@@ -161,6 +187,7 @@ static kazeia_status decode_waiting(kz_tts_voice *voice) {
     voice->sound_given = 0;
     voice->waiting_frames = 0;
     voice->chunk_frames = most;
+    guard_silence(voice);
     return KAZEIA_OK;
 }
 

@@ -75,6 +75,7 @@ typedef struct kz_tts_voice {
     uint32_t chunk_frames; // frames that the next call of the codec takes
     float *sound;          // [frame_limit of the codec * samples_per_frame]
     size_t sound_count, sound_given;
+    size_t silent_samples; // at the end of what was decoded
     kz_tts_counts done;
 
     atomic_bool is_cancelled;
