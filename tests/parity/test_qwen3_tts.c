@@ -378,35 +378,58 @@ static void what_does_not_fit_gets_a_sentence(void **state) {
     assert_null(stage);
 }
 
-// A cancel in the middle leaves nothing behind: the next utterance is as in a fresh voice.
+static void *count_and_allocate(void *context, size_t bytes) {
+    ++*(size_t *)context;
+    return malloc(bytes);
+}
+
+static void release(void *context, void *memory) {
+    (void)context;
+    free(memory);
+}
+
+// So many pieces of work, then a cancel and a reset.
+static void speak_a_little(kazeia_stage *stage, int pieces) {
+    float samples[512];
+    size_t taken = 0, count = 0;
+    CHECK(kazeia_stage_feed(stage, "Autre chose.", 12, &taken));
+    CHECK(kazeia_stage_finish(stage));
+    for (int i = 0; i < pieces; i++) {
+        CHECK(kazeia_stage_next(stage, samples, 512, &count));
+    }
+    kazeia_stage_cancel(stage);
+    assert_int_equal(kazeia_stage_next(stage, samples, 512, &count), KAZEIA_CANCELLED);
+    CHECK(kazeia_stage_reset(stage));
+}
+
+// Cancels leave nothing behind: the next utterance is as in a fresh voice, and nothing was
+// allocated.
 static void a_cancelled_voice_speaks_as_before(void **state) {
     const voices *all = *state;
+    size_t allocations = 0;
+    const kazeia_allocator allocator = {&allocations, count_and_allocate, release};
     const run of = {.name = "custom/auto"};
     kazeia_speak_settings settings = kazeia_speak_settings_default();
     kazeia_stage *stage = NULL;
     shown seen = {0};
-    float samples[512];
-    size_t taken = 0, count = 0;
     settings.program = all->custom;
     settings.speaker = "ryan";
     settings.is_greedy = settings.is_verbatim = true;
     settings.max_frames = 4;
     settings.watch = keep;
     settings.watch_context = &seen;
+    settings.allocator = &allocator;
     CHECK(kazeia_speak_create(all->runtime, &settings, &stage));
-    CHECK(kazeia_stage_feed(stage, "Autre chose.", 12, &taken));
-    CHECK(kazeia_stage_finish(stage));
-    for (int i = 0; i < 3; i++) {
-        CHECK(kazeia_stage_next(stage, samples, 512, &count));
+    const size_t at_opening = allocations;
+    for (int i = 0; i < 200; i++) {
+        speak_a_little(stage, i % 12);
     }
-    kazeia_stage_cancel(stage);
-    assert_int_equal(kazeia_stage_next(stage, samples, 512, &count), KAZEIA_CANCELLED);
-    CHECK(kazeia_stage_reset(stage));
     memset(seen.counts, 0, sizeof seen.counts);
     json_t *meta = read_meta(&of);
     (void)speak(stage, json_string_value(json_object_get(meta, "text")));
     compare_floats(&of, &seen, KAZEIA_SPEAK_LOGITS, "logits");
     compare_codes(&of, &seen, KAZEIA_SPEAK_FRAME, "codes");
+    assert_int_equal(allocations, at_opening);
     kazeia_stage_destroy(stage);
     json_decref(meta);
     for (size_t i = 0; i < 2; i++) {
