@@ -176,11 +176,11 @@ static kazeia_status print_figures(const speaking *speech, const char *words, si
         json_t *first = speech->first_ms < 0 ? json_null() : cli_json_real(speech->first_ms);
         // A silence has no factor: the division gives none, and so the JSON null.
         json_t *spoken = words == NULL ? NULL : cli_json_text(words, bytes);
-        return cli_print_json(json_pack("{s:o*, s:o, s:o, s:o, s:o*}", "spoken", spoken, "audio_s",
-                                        cli_json_real(audio_s), "first_audio_ms", first, "rtf",
-                                        cli_json_real(speech->compute_ms / 1e3 / audio_s), "voice",
-                                        cli_voice_program_json(speech->stage)),
-                              &run->failure);
+        json_t *root = json_pack("{s:o*, s:o, s:o, s:o}", "spoken", spoken, "audio_s",
+                                 cli_json_real(audio_s), "first_audio_ms", first, "rtf",
+                                 cli_json_real(speech->compute_ms / 1e3 / audio_s));
+        cli_voice_program_count(speech->stage, root);
+        return cli_print_json(root, &run->failure);
     }
     if (words != NULL) {
         CLI_TRY(cli_print_bytes(words, bytes, &run->failure));

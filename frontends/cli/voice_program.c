@@ -153,16 +153,18 @@ kazeia_status cli_voice_program_dump(cli_run *run, const cli_voice_program *prog
     return write_array(run, &program->sound, "wav", false, true);
 }
 
-json_t *cli_voice_program_json(const kazeia_stage *speak) {
+void cli_voice_program_count(const kazeia_stage *speak, json_t *object) {
     kazeia_speak_counts counts;
     if (kazeia_speak_count(speak, &counts) != KAZEIA_OK || counts.frames == 0) {
-        return NULL;
+        return;
     }
     const double frames = (double)counts.frames;
-    return json_pack("{s:I, s:o, s:o, s:o, s:I, s:I}", "frames", (json_int_t)counts.frames,
-                     "talker_ms_per_frame", cli_json_real(counts.talker_ms / frames),
-                     "predictor_ms_per_frame", cli_json_real(counts.predictor_ms / frames),
-                     "codec_ms_per_frame", cli_json_real(counts.codec_ms / frames), "length_ends",
-                     (json_int_t)counts.length_ends, "silence_ends",
-                     (json_int_t)counts.silence_ends);
+    json_t *more =
+        json_pack("{s:I, s:o, s:o, s:o, s:I, s:I}", "frames", (json_int_t)counts.frames,
+                  "talker_ms_per_frame", cli_json_real(counts.talker_ms / frames),
+                  "predictor_ms_per_frame", cli_json_real(counts.predictor_ms / frames),
+                  "codec_ms_per_frame", cli_json_real(counts.codec_ms / frames), "length_ends",
+                  (json_int_t)counts.length_ends, "silence_ends", (json_int_t)counts.silence_ends);
+    (void)json_object_update(object, more);
+    json_decref(more);
 }

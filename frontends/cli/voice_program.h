@@ -34,7 +34,7 @@ kazeia_status cli_voice_program_keep(cli_run *run, cli_voice_program *program, c
                                      size_t count);
 // Writes the arrays of --dump.
 kazeia_status cli_voice_program_dump(cli_run *run, const cli_voice_program *program);
-// Frames and ms a frame; NULL for a voice that is no program.
-json_t *cli_voice_program_json(const kazeia_stage *speak);
+// Adds frames and ms a frame to an object; nothing for a voice that is no program.
+void cli_voice_program_count(const kazeia_stage *speak, json_t *object);
 
 #endif

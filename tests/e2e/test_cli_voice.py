@@ -1,0 +1,123 @@
+"""kazeia say, codec and voice with programs that speak.
+
+In: tests/golden/qwen3_tts.
+"""
+import json
+import pathlib
+import struct
+import unittest
+import wave
+
+import program
+
+GOLDEN = program.ROOT / "tests/golden/qwen3_tts"
+EXPECTED = GOLDEN / "expected"
+
+
+def read_array(path):
+    """Shape and values of a float32 or int32 array of NumPy's."""
+    data = pathlib.Path(path).read_bytes()
+    length = struct.unpack("<H", data[8:10])[0]
+    header = eval(data[10:10 + length], {"__builtins__": {}})  # a literal, as NumPy defines it
+    kind = {"<f4": "f", "<i4": "i"}[header["descr"]]
+    body = data[10 + length:]
+    return header["shape"], struct.unpack(f"<{len(body) // 4}{kind}", body)
+
+
+class Voices(program.Program):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for kind in ("custom", "base"):
+            result = cls.run_program("export", GOLDEN / kind, "--weights", "f32", "--kv", "f32",
+                                     "-o", cls.folder / f"{kind}.kzp")
+            assert result.returncode == 0, result.stderr
+
+    def say(self, voice, text, *options):
+        return self.lines_of("say", "--voice", voice, "-o", self.folder / "out.wav", *options,
+                             text)[0]
+
+    def assert_dump_is(self, run):
+        """What --dump wrote is the golden run: codes equal, floats close."""
+        for name in ("code0", "codes"):
+            self.assertEqual(read_array(self.folder / f"{name}.npy"),
+                             read_array(EXPECTED / run / f"{name}.npy"))
+        for name in ("prefill", "logits"):
+            shape, values = read_array(self.folder / f"{name}.npy")
+            expected_shape, expected = read_array(EXPECTED / run / f"{name}.npy")
+            self.assertEqual(shape, expected_shape)
+            largest = max(map(abs, expected))
+            worst = max(abs(a - b) for a, b in zip(values, expected, strict=True))
+            self.assertLessEqual(worst, 1e-4 * largest)
+
+    def test_a_greedy_run_is_the_reference(self):
+        meta = json.loads((EXPECTED / "custom/french_vivian/meta.json").read_text())
+        answer = self.say("custom:vivian", meta["text"], "--greedy", "--max-frames", "40",
+                          "--language", "fr", "--dump", self.folder)
+        self.assertEqual(answer["frames"], 40)
+        self.assert_dump_is("custom/french_vivian")
+        shape, samples = read_array(self.folder / "wav.npy")
+        expected = read_array(EXPECTED / "custom/decoder/wav.npy")[1]
+        self.assertEqual(shape, (len(expected),))
+        worst = max(abs(a - b) for a, b in zip(samples, expected, strict=True))
+        self.assertLessEqual(worst, 1e-4 * max(map(abs, expected)))
+
+    def test_the_cloning_options_are_the_reference(self):
+        meta = json.loads((EXPECTED / "base/icl_streaming/meta.json").read_text())
+        self.say("base", meta["text"], "--greedy", "--max-frames", "9", "--language", "french",
+                 "--voice-vector", EXPECTED / "base/speaker/xvector.npy",
+                 "--ref-codes", EXPECTED / "base/icl_ref_codes.npy",
+                 "--ref-text", "Il est huit heures trente, le train part.", "--dump", self.folder)
+        self.assert_dump_is("base/icl_streaming")
+
+    def test_seeds_repeat(self):
+        outputs = []
+        for seed in ("1", "1", "2"):
+            self.say("custom:ryan", "Bonjour.", "--seed", seed, "--max-frames", "5")
+            outputs.append((self.folder / "out.wav").read_bytes())
+        self.assertEqual(outputs[0], outputs[1])
+        self.assertNotEqual(outputs[0], outputs[2])
+
+    def test_codes_become_sound_in_any_chunks(self):
+        outputs = []
+        for chunk in ("1", "3", "8"):
+            path = self.folder / "decoded.npy"
+            self.assert_works("codec", "decode", EXPECTED / "base/decoder/codes.npy", "--model",
+                              "base", "-o", path, "--chunk", chunk)
+            outputs.append(read_array(path))
+        self.assertEqual(outputs[0], outputs[1])
+        self.assertEqual(outputs[0], outputs[2])
+
+    def test_sound_becomes_codes(self):
+        path = self.folder / "codes.npy"
+        self.assert_works("codec", "encode", EXPECTED / "base/encoder/wav.npy", "--model", "base",
+                          "-o", path)
+        self.assertEqual(read_array(path), read_array(EXPECTED / "base/encoder/codes.npy"))
+
+    def test_a_recording_becomes_a_voice(self):
+        samples = read_array(EXPECTED / "base/speaker/wav.npy")[1]
+        recording, voice = self.folder / "me.wav", self.folder / "me.kzv"
+        with wave.open(str(recording), "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(24000)
+            file.writeframes(struct.pack(f"<{len(samples)}h", *(
+                max(-32768, min(32767, round(32767 * sample))) for sample in samples)))
+        self.assert_works("voice", "make", recording, "--text", "Bonjour.", "--model", "base",
+                          "-o", voice)
+        self.assertEqual(self.say("base", "Merci.", "--clone", voice, "--max-frames",
+                                  "3")["frames"], 3)
+        self.assert_fails(1, "is a voice of program", "say", "--voice", "custom", "--clone", voice,
+                          "-o", self.folder / "out.wav", "Merci.")
+
+    def test_refusals(self):
+        out = self.folder / "out.wav"
+        self.assert_fails(1, "vivian", "say", "--voice", "custom:nobody", "-o", out, "Merci.")
+        self.assert_fails(1, "french", "say", "--voice", "custom", "--language", "xx", "-o", out,
+                          "Merci.")
+        self.assert_fails(2, "is no NumPy array", "codec", "decode", __file__,
+                          "--model", "base", "-o", out)
+
+
+if __name__ == "__main__":
+    unittest.main()
