@@ -396,6 +396,23 @@ static kazeia_status open_tokenizer(kz_tts_voice *voice) {
     return kz_tokenizer_open(section, &options, &voice->allocator, &voice->tokenizer);
 }
 
+// Prompts are put together of ids that the checkpoint states: a tokenizer that spells them
+// otherwise is another model's.
+static kazeia_status check_tokenizer(kz_tts_voice *voice) {
+    static const char head[] = "assistant\n";
+    uint32_t ids[16];
+    size_t count = 0;
+    KZ_TRY(kz_tts_encode(voice, head, sizeof head - 1, 0, ids, 16, &count));
+    if (count != 2 || ids[0] != (uint32_t)voice->ids.text_assistant ||
+        !kz_tokenizer_is_special(voice->tokenizer, (uint32_t)voice->ids.text_start) ||
+        !kz_tokenizer_is_special(voice->tokenizer, (uint32_t)voice->ids.text_end)) {
+        return kz_fail(KAZEIA_BAD_FILE,
+                       "program: its tokenizer does not have the tokens of the voice's prompt; it "
+                       "is the tokenizer of another model");
+    }
+    return KAZEIA_OK;
+}
+
 static kazeia_status make_rows(kz_tts_voice *voice) {
     const uint32_t text[] = {(uint32_t)voice->ids.text_pad, (uint32_t)voice->ids.text_bos,
                              (uint32_t)voice->ids.text_eos};
@@ -477,6 +494,7 @@ static kazeia_status fill(kz_tts_voice *voice, kz_pool *pool, const kz_tts_setti
     KZ_TRY(create_session(voice, pool, settings->memory_limit));
     KZ_TRY(create_samplers(voice, settings));
     KZ_TRY(open_tokenizer(voice));
+    KZ_TRY(check_tokenizer(voice));
     KZ_TRY(allocate(voice));
     KZ_TRY(make_rows(voice));
     KZ_TRY(choose_speaker(voice, settings, &dialect));

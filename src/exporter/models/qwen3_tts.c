@@ -173,10 +173,63 @@ static void mark_fine(kz_graph *graph, size_t first) {
     }
 }
 
+// --- Tensors without a place --------------------------------------------------------------------
+
+static void mark_pieces(const kz_tts *tts, const kz_checkpoint *from, bool *are_used) {
+    const kz_checkpoint_tensor *first = kz_checkpoint_tensor_at(from, 0);
+    const kz_checkpoint_tensor *end = first + kz_checkpoint_tensor_count(from);
+    for (size_t i = 0; i < tts->graph->weight_count; i++) {
+        const kz_graph_weight *weight = &tts->graph->weights[i];
+        for (uint32_t j = 0; j < weight->piece_count; j++) {
+            const kz_checkpoint_tensor *tensor = weight->pieces[j].tensor;
+            if (tensor && tensor >= first && tensor < end) {
+                are_used[tensor - first] = true;
+            }
+        }
+    }
+}
+
+// What training leaves behind: the quantisers' other halves, marks, and codebooks beyond those that
+// the talker speaks.
+static bool may_be_left_out(const char *name) {
+    static const char *const parts[] = {"decoder.quantizer.rvq_first.input_proj.",
+                                        "decoder.quantizer.rvq_rest.input_proj.",
+                                        "encoder.quantizer."};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (strncmp(name, parts[i], strlen(parts[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A tensor that nothing computes with (a bias, say) would make the voice wrong without a word.
+static kazeia_status refuse_leftovers(kz_tts *tts, const kz_checkpoint *from, bool *are_used) {
+    mark_pieces(tts, from, are_used);
+    for (size_t i = 0; i < kz_checkpoint_tensor_count(from); i++) {
+        const char *name = kz_checkpoint_tensor_at(from, i)->name;
+        if (!are_used[i] && !may_be_left_out(name)) {
+            return kz_fail(KAZEIA_UNSUPPORTED, "%s: tensor '%s' has no place in a Qwen3-TTS voice",
+                           kz_checkpoint_path(from), name);
+        }
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status take_marks(kz_tts *tts) {
+    const kz_checkpoint *const both[] = {tts->checkpoint, tts->codec};
+    for (size_t i = 0; i < 2; i++) {
+        KZ_TRY(kz_bump_take(&tts->graph->memory, kz_checkpoint_tensor_count(both[i]) + 1,
+                            sizeof(bool), (void **)&tts->are_read[i]));
+    }
+    return KAZEIA_OK;
+}
+
 static kazeia_status build(kz_checkpoint *checkpoint, const kz_model_options *options,
                            kz_graph *graph) {
     kz_tts tts = {.checkpoint = checkpoint, .options = options, .graph = graph};
     KZ_TRY(kz_tts_read_config(&tts));
+    KZ_TRY(take_marks(&tts));
     KZ_TRY(kz_tts_add_metadata(&tts));
     kz_tts_add_talker(&tts);
     const size_t first = graph->weight_count;
@@ -184,7 +237,9 @@ static kazeia_status build(kz_checkpoint *checkpoint, const kz_model_options *op
     kz_tts_add_encoder(&tts);
     kz_tts_add_speaker(&tts);
     mark_fine(graph, first);
-    return kz_graph_status(graph);
+    KZ_TRY(kz_graph_status(graph));
+    KZ_TRY(refuse_leftovers(&tts, checkpoint, tts.are_read[0]));
+    return refuse_leftovers(&tts, tts.codec, tts.are_read[1]);
 }
 
 const kz_model kz_model_qwen3_tts = {"qwen3_tts", matches, build};

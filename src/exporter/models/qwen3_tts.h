@@ -64,6 +64,7 @@ typedef struct kz_tts {
     int64_t context, vocabulary, text_vocabulary, text_hidden, groups, codes;
     kz_tts_stack_shape talker, predictor;
     kz_tts_codec_shape decoder;
+    bool *are_read[2]; // of the talker's tensors and of the codec's: read as floats
 } kz_tts;
 
 // Reads both config.json; BAD_FILE or UNSUPPORTED names what is not as it must be.

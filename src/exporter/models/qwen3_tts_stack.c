@@ -73,6 +73,8 @@ float *kz_tts_floats(kz_tts *tts, const kz_checkpoint *from, const char *source,
     if (!tensor) {
         return NULL;
     }
+    // Tensors lie in one array, so the difference is the index.
+    tts->are_read[from == tts->codec][tensor - kz_checkpoint_tensor_at(from, 0)] = true;
     const uint64_t columns = kz_checkpoint_row_elements(tensor);
     const uint64_t rows = kz_checkpoint_row_count(tensor);
     if (columns * rows != (uint64_t)count) {
