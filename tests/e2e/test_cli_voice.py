@@ -4,6 +4,7 @@ In: tests/golden/qwen3_tts.
 """
 import json
 import pathlib
+import shutil
 import struct
 import unittest
 import wave
@@ -109,6 +110,42 @@ class Voices(program.Program):
                                   "3")["frames"], 3)
         self.assert_fails(1, "is a voice of program", "say", "--voice", "custom", "--clone", voice,
                           "-o", self.folder / "out.wav", "Merci.")
+
+    def changed_voice(self, name, file, before, after):
+        """A copy of the base voice in which bytes of one file are others."""
+        folder = self.folder / name
+        shutil.copytree(GOLDEN / "base", folder)
+        data = (folder / file).read_bytes()
+        self.assertIn(before, data)
+        (folder / file).write_bytes(data.replace(before, after, 1))
+        return folder
+
+    def test_damaged_voices_are_refused(self):
+        out = self.folder / "damaged.kzp"
+        cases = (
+            ("missing", "model.safetensors", b"talker.codec_head.weight", b"talker.codec_tail.weight",
+             "talker.codec_head.weight"),
+            ("left", "speech_tokenizer/model.safetensors", b"encoder.quantizer.acoustic_residual_"
+             b"vector_quantizer.output_proj.weight", b"encoder.amplifier.acoustic_residual_vector_"
+             b"quantizer.output_proj.weight", "has no place"),
+            ("ids", "config.json", b'"codec_eos_token_id": 166', b'"codec_eos_token_id": 999999',
+             "codec_eos_token_id"),
+            ("rate", "speech_tokenizer/config.json", b'"decode_upsample_rate": 192',
+             b'"decode_upsample_rate": 191', "decode_upsample_rate"),
+            ("width", "config.json", b'"hidden_size": 64', b'"hidden_size": 96', "expected"))
+        for name, file, before, after, words in cases:
+            folder = self.changed_voice(name, file, before, after)
+            result = self.run_program("export", folder, "-o", out)
+            self.assertEqual(result.returncode, 2, (name, result.stderr))
+            self.assertIn(words, result.stderr)
+            self.assertFalse(out.exists())
+
+    def test_another_models_tokenizer_is_refused(self):
+        folder = self.changed_voice("words", "config.json", b'"assistant_token_id": 266',
+                                    b'"assistant_token_id": 265')
+        self.assert_works("export", folder, "-o", self.folder / "words.kzp")
+        self.assert_fails(2, "tokenizer of another model", "say", "--voice", "words", "-o",
+                          self.folder / "out.wav", "Merci.")
 
     def test_refusals(self):
         out = self.folder / "out.wav"
