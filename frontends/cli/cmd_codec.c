@@ -11,6 +11,7 @@
 #include "kazeia/speak.h"
 #include "output.h"
 #include "recording.h"
+#include "sound_file.h"
 
 #define PIECE_SAMPLES 8192
 
@@ -20,7 +21,7 @@ typedef struct decoding {
     kazeia_program *program;
     kazeia_stage *stage;
     kazeia_codec_shape shape;
-    kazeia_audio_writer *writer; // NULL: the samples are kept
+    kazeia_stage *writer; // NULL: the samples are kept
     cli_array codes, sound;
     size_t sample_count;
     double seconds;
@@ -31,7 +32,7 @@ static kazeia_status take_samples(void *context, const void *out, size_t count) 
     decoding *work = context;
     work->sample_count += count;
     return work->writer != NULL
-               ? cli_checked(work->run, kazeia_audio_writer_append(work->writer, out, count))
+               ? cli_checked(work->run, cli_sound_write(work->writer, out, count))
                : cli_array_append(&work->sound, out, count, 1, &work->run->failure);
 }
 
@@ -79,10 +80,10 @@ static kazeia_status decode_to_file(decoding *work) {
         return cli_array_write(&work->sound, output, &run->failure);
     }
     CLI_TRY(cli_checked(
-        run, kazeia_audio_writer_open(output, work->shape.sample_rate_hz, &work->writer)));
+        run, kazeia_audio_writer_create(output, work->shape.sample_rate_hz, &work->writer)));
     kazeia_status status = decode_interruptibly(work);
     const kazeia_status closed =
-        cli_checked(run, kazeia_audio_writer_close(work->writer, status == KAZEIA_OK));
+        cli_checked(run, cli_sound_close(work->writer, status == KAZEIA_OK));
     return status == KAZEIA_OK ? closed : status;
 }
 

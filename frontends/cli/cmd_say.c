@@ -17,6 +17,7 @@
 #include "kazeia/speak.h"
 #include "kazeia/text.h"
 #include "output.h"
+#include "sound_file.h"
 #include "voice_program.h"
 
 #define PIECE_SAMPLES 4096
@@ -26,7 +27,7 @@ typedef struct speaking {
     cli_run *run;
     kazeia_runtime *runtime;
     kazeia_stage *stage;
-    kazeia_audio_writer *writer;
+    kazeia_stage *writer;
     cli_voice_program program; // whose voice it is, if a program's
     uint64_t sample_count;
     double start_ms; // of the first text
@@ -61,7 +62,7 @@ static kazeia_status take_samples(void *context, const void *out, size_t count) 
     }
     speech->sample_count += count;
     CLI_TRY(cli_voice_program_keep(speech->run, &speech->program, out, count));
-    return cli_checked(speech->run, kazeia_audio_writer_append(speech->writer, out, count));
+    return cli_checked(speech->run, cli_sound_write(speech->writer, out, count));
 }
 
 // Feeds one piece of text and speaks what can be spoken already.
@@ -137,11 +138,11 @@ static kazeia_status speak_to_file(speaking *speech) {
     const uint32_t rate = kazeia_speak_sample_rate(speech->stage);
     cli_interrupt_enter(&run->interrupt, cli_cancel_stage, speech->stage);
     kazeia_status status =
-        cli_checked(run, kazeia_audio_writer_open(run->options.output, rate, &speech->writer));
+        cli_checked(run, kazeia_audio_writer_create(run->options.output, rate, &speech->writer));
     if (status == KAZEIA_OK) {
         status = speak_all(speech);
         const kazeia_status closed =
-            cli_checked(run, kazeia_audio_writer_close(speech->writer, status == KAZEIA_OK));
+            cli_checked(run, cli_sound_close(speech->writer, status == KAZEIA_OK));
         status = status == KAZEIA_OK ? closed : status;
     }
     cli_interrupt_leave(&run->interrupt);

@@ -13,6 +13,7 @@
 #include "exit_codes.h"
 #include "new_file.h"
 #include "output.h"
+#include "sound_file.h"
 #include "timeline.h"
 
 #define SAMPLE_RATE_HZ 16000
@@ -22,7 +23,7 @@
 typedef struct reciting {
     cli_run *run;
     cli_conversation conversation;
-    kazeia_audio_writer *writer;
+    kazeia_stage *writer;
     bool has_spoken;          // the file holds a reply
     bool is_pause_due;        // before the next sample
     cli_timeline_turn *turns; // [files]
@@ -35,7 +36,7 @@ static kazeia_status write_pause(reciting *recital) {
     size_t left = (size_t)(PAUSE_S * kazeia_speak_sample_rate(recital->conversation.speak));
     while (left > 0) {
         const size_t count = left < PIECE_SAMPLES ? left : PIECE_SAMPLES;
-        CLI_TRY(kazeia_audio_writer_append(recital->writer, SILENCE, count));
+        CLI_TRY(cli_sound_write(recital->writer, SILENCE, count));
         left -= count;
     }
     return KAZEIA_OK;
@@ -49,7 +50,7 @@ static kazeia_status take_samples(void *context, const float *samples, size_t co
         recital->is_pause_due = false;
     }
     recital->has_spoken = recital->has_spoken || count > 0;
-    return kazeia_audio_writer_append(recital->writer, samples, count);
+    return cli_sound_write(recital->writer, samples, count);
 }
 
 static json_t *json_slots(const kazeia_command *command) {
@@ -209,12 +210,11 @@ static kazeia_status write_sound(reciting *recital, bool *out_is_kept) {
     cli_run *run = recital->run;
     const uint32_t rate = kazeia_speak_sample_rate(recital->conversation.speak);
     CLI_TRY(
-        cli_checked(run, kazeia_audio_writer_open(run->options.output, rate, &recital->writer)));
+        cli_checked(run, kazeia_audio_writer_create(run->options.output, rate, &recital->writer)));
     const kazeia_status worst = take_turns(recital);
     // A file that holds no turn would look like a success.
     const bool is_kept = recital->turn_count > 0 && worst != KAZEIA_CANCELLED;
-    const kazeia_status closed =
-        cli_checked(run, kazeia_audio_writer_close(recital->writer, is_kept));
+    const kazeia_status closed = cli_checked(run, cli_sound_close(recital->writer, is_kept));
     *out_is_kept = is_kept && closed == KAZEIA_OK;
     return closed == KAZEIA_OK ? worst : closed;
 }

@@ -25,4 +25,9 @@ bool cli_sound_file_is_short(const char *path, double seconds);
 kazeia_status cli_sound_file_drive(cli_run *run, const cli_drive *drive, const char *path,
                                    cli_progress *progress, cli_sound_times *out_times);
 
+// Writes samples into a kazeia_audio_writer_create stage.
+kazeia_status cli_sound_write(kazeia_stage *writer, const float *samples, size_t count);
+// Puts the file in its place or leaves none, and destroys the stage.
+kazeia_status cli_sound_close(kazeia_stage *writer, bool is_kept);
+
 #endif

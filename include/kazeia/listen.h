@@ -107,39 +107,24 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_read(const char *path,
 // Frees what kazeia_audio_read gave.
 KAZEIA_API void kazeia_audio_release(float *samples);
 
-// The same a piece at a time: a file of any length in memory that does not grow with it. One thread
-// at a time.
-typedef struct kazeia_audio_reader kazeia_audio_reader;
-// Fails as kazeia_audio_read does. *out_claimed is how many samples the file says it holds, for a
-// bar: 0 when it does not say, and not to be trusted; NULL: not wanted.
-KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
-kazeia_audio_reader_open(const char *path, uint32_t sample_rate_hz,
-                         kazeia_audio_reader **out_reader, uint64_t *out_claimed);
-// Up to `capacity` samples, at least 1; *out_count 0 is the end. BAD_FILE where the file is
-// damaged: the samples before are good.
-KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_reader_next(kazeia_audio_reader *reader,
-                                                                    float *out_samples,
-                                                                    size_t capacity,
-                                                                    size_t *out_count);
-// NULL is fine.
-KAZEIA_API void kazeia_audio_reader_close(kazeia_audio_reader *reader);
+// The same a piece at a time, as a stage without input: out: f32 samples, memory that does not grow
+// with the file. Fails as kazeia_audio_read does; next also with BAD_FILE where the file is
+// damaged: the samples before are good. A file is read once: reset is UNSUPPORTED. *out_claimed is
+// how many samples the file says it holds, for a bar: 0 when it does not say, and not to be
+// trusted; NULL: not wanted.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_reader_create(const char *path,
+                                                                      uint32_t sample_rate_hz,
+                                                                      uint64_t *out_claimed,
+                                                                      kazeia_stage **out_stage);
 
-// A 16-bit mono WAV file, written atomically: it appears at close, and until then what had the name
-// stays.
-typedef struct kazeia_audio_writer kazeia_audio_writer;
+// A 16-bit mono WAV file as a stage without output: in: f32 samples in [-1, 1]; louder ones are cut
+// to full scale, NaN becomes silence. Written atomically: the file takes its name at finish, and
+// until then what had the name stays; destroy without finish, and cancel, leave no file. Creation:
 // BAD_ARGUMENT for a rate of 0 or a path that is a folder or device; NOT_FOUND for its folder; IO.
-KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_writer_open(
-    const char *path, uint32_t sample_rate_hz, kazeia_audio_writer **out_writer);
-// `samples` [count] in [-1, 1], not NULL unless count is 0; louder ones are cut to full scale, NaN
-// becomes silence. UNSUPPORTED when the file would pass WAV's 4 GB, IO; the samples before stay
-// good.
-KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_writer_append(kazeia_audio_writer *writer,
-                                                                      const float *samples,
-                                                                      size_t count);
-// Puts the file in its place (`keep`) or leaves none, and destroys the writer, also on failure: IO.
-// NULL is KAZEIA_OK.
-KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_writer_close(kazeia_audio_writer *writer,
-                                                                     bool keep);
+// feed takes all: UNSUPPORTED when the file would pass WAV's 4 GB, IO. finish: IO.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_audio_writer_create(const char *path,
+                                                                      uint32_t sample_rate_hz,
+                                                                      kazeia_stage **out_stage);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,10 @@
 // audio.c: audio files behind the public interface.
 //   in   paths, samples
-//   out  samples, WAV files
+//   out  samples, WAV files; files as stages
+#include <stdatomic.h>
+
 #include "api/handles.h"
+#include "api/stage.h"
 #include "audio/files.h"
 #include "audio/wav_writer.h"
 #include "kazeia/listen.h"
@@ -25,68 +28,168 @@ void kazeia_audio_release(float *samples) {
     kz_free(&memory, samples);
 }
 
-// A kazeia_audio_reader is a kz_audio_reader under its public name.
-static kz_audio_reader *reader_of(kazeia_audio_reader *reader) {
-    return (kz_audio_reader *)reader;
+// --- A file as a stage without input ------------------------------------------------------------
+
+typedef struct reader_stage {
+    kazeia_stage stage;
+    kazeia_allocator memory;
+    kz_audio_reader *reader;
+    atomic_bool is_cancelled;
+} reader_stage;
+
+static kazeia_status refuse_input(kazeia_stage *stage, const void *in, size_t count,
+                                  size_t *out_taken) {
+    (void)stage, (void)in, (void)count, (void)out_taken;
+    return kz_fail(KAZEIA_BAD_ARGUMENT, "audio reader: samples are fed; it only gives them");
 }
 
-kazeia_status kazeia_audio_reader_open(const char *path, uint32_t sample_rate_hz,
-                                       kazeia_audio_reader **out_reader, uint64_t *out_claimed) {
-    KZ_TRY(kz_require(path, "audio reader: path"));
-    KZ_TRY(kz_require(out_reader, "audio reader: out_reader"));
-    kz_audio_reader *reader = NULL;
-    KZ_TRY(kz_audio_reader_open(path, sample_rate_hz, 0, NULL, &reader));
-    if (out_claimed) {
-        *out_claimed = kz_audio_reader_claim(reader);
-    }
-    *out_reader = (kazeia_audio_reader *)reader;
-    return KAZEIA_OK;
-}
-
-kazeia_status kazeia_audio_reader_next(kazeia_audio_reader *reader, float *out_samples,
-                                       size_t capacity, size_t *out_count) {
-    KZ_TRY(kz_require(reader, "audio reader"));
-    KZ_TRY(kz_require(out_samples, "audio reader: out_samples"));
-    KZ_TRY(kz_require(out_count, "audio reader: out_count"));
+static kazeia_status reader_next(kazeia_stage *stage, void *out, size_t capacity,
+                                 size_t *out_count) {
+    reader_stage *reader = (reader_stage *)stage;
     if (capacity == 0) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "audio reader: room for 0 samples, 1 is needed");
     }
-    return kz_audio_reader_next(reader_of(reader), out_samples, capacity, out_count);
+    if (atomic_load(&reader->is_cancelled)) {
+        return KAZEIA_CANCELLED;
+    }
+    KZ_TRY(kz_audio_reader_next(reader->reader, out, capacity, out_count));
+    return *out_count > 0 ? KAZEIA_OK : KAZEIA_DONE;
 }
 
-void kazeia_audio_reader_close(kazeia_audio_reader *reader) {
-    kz_audio_reader_close(reader_of(reader));
-}
-
-// A kazeia_audio_writer is a kz_wav_writer under its public name.
-static kz_wav_writer *writer_of(kazeia_audio_writer *writer) {
-    return (kz_wav_writer *)writer;
-}
-
-kazeia_status kazeia_audio_writer_open(const char *path, uint32_t sample_rate_hz,
-                                       kazeia_audio_writer **out_writer) {
-    KZ_TRY(kz_require(path, "audio writer: path"));
-    KZ_TRY(kz_require(out_writer, "audio writer: out_writer"));
-    kz_wav_writer *writer = NULL;
-    KZ_TRY(kz_wav_writer_create(path, sample_rate_hz, NULL, &writer));
-    *out_writer = (kazeia_audio_writer *)writer;
+static kazeia_status reader_finish(kazeia_stage *stage) {
+    // Its input ended before it began.
+    (void)stage;
     return KAZEIA_OK;
 }
 
-kazeia_status kazeia_audio_writer_append(kazeia_audio_writer *writer, const float *samples,
-                                         size_t count) {
-    KZ_TRY(kz_require(writer, "audio writer"));
-    if (count) {
-        KZ_TRY(kz_require(samples, "audio writer: samples"));
-    }
-    return kz_wav_writer_append(writer_of(writer), samples, count);
+static void reader_cancel(kazeia_stage *stage) {
+    atomic_store(&((reader_stage *)stage)->is_cancelled, true);
 }
 
-kazeia_status kazeia_audio_writer_close(kazeia_audio_writer *writer, bool keep) {
-    if (writer && keep) {
-        return kz_wav_writer_commit(writer_of(writer));
+static kazeia_status reader_reset(kazeia_stage *stage) {
+    (void)stage;
+    return kz_fail(KAZEIA_UNSUPPORTED, "audio reader: a file is read once; create another reader");
+}
+
+static void reader_destroy(kazeia_stage *stage) {
+    reader_stage *reader = (reader_stage *)stage;
+    const kazeia_allocator memory = reader->memory;
+    kz_audio_reader_close(reader->reader);
+    kz_free(&memory, reader);
+}
+
+static const kz_stage_table reader_table = {"audio reader", refuse_input,  reader_next,
+                                            reader_finish,  reader_cancel, reader_reset,
+                                            reader_destroy};
+
+kazeia_status kazeia_audio_reader_create(const char *path, uint32_t sample_rate_hz,
+                                         uint64_t *out_claimed, kazeia_stage **out_stage) {
+    KZ_TRY(kz_require(path, "audio reader: path"));
+    KZ_TRY(kz_require(out_stage, "audio reader: out_stage"));
+    const kazeia_allocator memory = kz_allocator_or_default(NULL);
+    reader_stage *created = NULL;
+    KZ_TRY(kz_alloc(&memory, 1, sizeof *created, "audio reader", (void **)&created));
+    created->stage.table = &reader_table;
+    created->memory = memory;
+    const kazeia_status status =
+        kz_audio_reader_open(path, sample_rate_hz, 0, NULL, &created->reader);
+    if (status != KAZEIA_OK) {
+        kz_free(&memory, created);
+        return status;
     }
-    // NULL is fine here: closing what was never opened is no failure.
-    kz_wav_writer_abandon(writer_of(writer));
+    if (out_claimed) {
+        *out_claimed = kz_audio_reader_claim(created->reader);
+    }
+    *out_stage = &created->stage;
+    return KAZEIA_OK;
+}
+
+// --- A file as a stage without output -----------------------------------------------------------
+
+typedef struct writer_stage {
+    kazeia_stage stage;
+    kazeia_allocator memory;
+    kz_wav_writer *writer; // NULL once it is in its place, or given up
+    bool is_finished;
+    atomic_bool is_cancelled;
+} writer_stage;
+
+static kazeia_status require_writing(const writer_stage *writer) {
+    if (atomic_load(&writer->is_cancelled)) {
+        return KAZEIA_CANCELLED;
+    }
+    if (!writer->writer) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT,
+                       "audio writer: the file is finished; create another writer");
+    }
+    return KAZEIA_OK;
+}
+
+static kazeia_status writer_feed(kazeia_stage *stage, const void *in, size_t count,
+                                 size_t *out_taken) {
+    writer_stage *writer = (writer_stage *)stage;
+    KZ_TRY(require_writing(writer));
+    KZ_TRY(kz_wav_writer_append(writer->writer, in, count));
+    *out_taken = count;
+    return KAZEIA_OK;
+}
+
+static kazeia_status writer_next(kazeia_stage *stage, void *out, size_t capacity,
+                                 size_t *out_count) {
+    const writer_stage *writer = (const writer_stage *)stage;
+    (void)out, (void)capacity, (void)out_count;
+    if (atomic_load(&writer->is_cancelled)) {
+        return KAZEIA_CANCELLED;
+    }
+    return writer->is_finished ? KAZEIA_DONE : KAZEIA_NEEDS_INPUT;
+}
+
+static kazeia_status writer_finish(kazeia_stage *stage) {
+    writer_stage *writer = (writer_stage *)stage;
+    KZ_TRY(require_writing(writer));
+    kz_wav_writer *file = writer->writer;
+    // Committing destroys it, also on failure.
+    writer->writer = NULL;
+    KZ_TRY(kz_wav_writer_commit(file));
+    writer->is_finished = true;
+    return KAZEIA_OK;
+}
+
+static void writer_cancel(kazeia_stage *stage) {
+    atomic_store(&((writer_stage *)stage)->is_cancelled, true);
+}
+
+static kazeia_status writer_reset(kazeia_stage *stage) {
+    (void)stage;
+    return kz_fail(KAZEIA_UNSUPPORTED,
+                   "audio writer: a file is written once; create another writer");
+}
+
+static void writer_destroy(kazeia_stage *stage) {
+    writer_stage *writer = (writer_stage *)stage;
+    const kazeia_allocator memory = writer->memory;
+    kz_wav_writer_abandon(writer->writer);
+    kz_free(&memory, writer);
+}
+
+static const kz_stage_table writer_table = {"audio writer", writer_feed,   writer_next,
+                                            writer_finish,  writer_cancel, writer_reset,
+                                            writer_destroy};
+
+kazeia_status kazeia_audio_writer_create(const char *path, uint32_t sample_rate_hz,
+                                         kazeia_stage **out_stage) {
+    KZ_TRY(kz_require(path, "audio writer: path"));
+    KZ_TRY(kz_require(out_stage, "audio writer: out_stage"));
+    const kazeia_allocator memory = kz_allocator_or_default(NULL);
+    writer_stage *created = NULL;
+    KZ_TRY(kz_alloc(&memory, 1, sizeof *created, "audio writer", (void **)&created));
+    created->stage.table = &writer_table;
+    created->memory = memory;
+    const kazeia_status status = kz_wav_writer_create(path, sample_rate_hz, NULL, &created->writer);
+    if (status != KAZEIA_OK) {
+        kz_free(&memory, created);
+        return status;
+    }
+    *out_stage = &created->stage;
     return KAZEIA_OK;
 }
