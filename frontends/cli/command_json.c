@@ -36,6 +36,8 @@ json_t *cli_command_json(const kazeia_command *command, bool has_response) {
     if (has_response && command->intent != NULL) {
         (void)json_object_set_new(object, "response", cli_json_string(command->response));
         (void)json_object_set_new(object, "response_key", cli_json_string(command->response_key));
+        (void)json_object_set_new(object, "found", cli_json_string(command->found));
+        (void)json_object_set_new(object, "confidence", cli_json_real(command->confidence));
     }
     return object;
 }

@@ -42,6 +42,9 @@ typedef struct kazeia_command {
     const char *response;     // what to say, placeholders filled; "" when there is none
     const char *response_key; // which of the intent's responses; "default" unless the file says
     const char *sentence;     // the template that matched
+    const char *found;        // "text" or "sound"
+    // 0 to 1: of text 1; of sound the odds against the next other command, as a share.
+    double confidence;
 } kazeia_command;
 
 // Reads and compiles YAML in the layout of Home Assistant's custom sentences; docs/commands.md.

@@ -97,7 +97,8 @@ kz_command_matcher *kz_commands_matcher(kazeia_commands *commands) {
 // response that can be printed.
 kazeia_command kz_commands_present(kazeia_commands *commands, const kz_command_result *result) {
     if (!commands || !result->is_match) {
-        return (kazeia_command){.intent = NULL, .response = "", .response_key = "", .sentence = ""};
+        return (kazeia_command){
+            .intent = NULL, .response = "", .response_key = "", .sentence = "", .found = ""};
     }
     for (uint32_t i = 0; i < result->slot_count; i++) {
         const kz_command_slot *slot = &result->slots[i];
@@ -112,6 +113,9 @@ kazeia_command kz_commands_present(kazeia_commands *commands, const kz_command_r
                             .slot_count = result->slot_count,
                             .response = result->response ? result->response : "",
                             .response_key = result->response_key,
+                            .found = result->is_heard ? "sound" : "text",
+                            .confidence =
+                                result->is_heard ? 1 / (1 + exp(-(double)result->margin)) : 1,
                             .sentence = result->sentence};
 }
 
@@ -215,6 +219,8 @@ kazeia_status kazeia_commands_hear(kazeia_commands *commands, kazeia_heard_comma
     KZ_TRY(kz_hearing_run(commands->hearing, found, &count, &cost));
     if (count > 0) {
         KZ_TRY(kz_command_judge(commands->matcher, found[0].text, &result));
+        result.is_heard = true;
+        result.margin = found[0].margin;
     }
     *out_heard = (kazeia_heard_command){
         .verdict = verdicts[kz_command_decide(&commands->thresholds, found, count, &result)],
@@ -275,5 +281,7 @@ kazeia_status kz_commands_hear(kazeia_commands *commands, const char *transcript
         return ask_back(commands, found, verdict, out_result);
     }
     out_result->is_match = verdict == KZ_COMMAND_ACCEPTED;
+    out_result->is_heard = true;
+    out_result->margin = found[0].margin;
     return KAZEIA_OK;
 }

@@ -92,6 +92,8 @@ typedef struct kz_command_result {
     const char *response; // "" when the file has none for this intent and key
     const char *sentence; // the template that matched
     bool is_guarded;      // it is about a lock, a door or an alarm
+    bool is_heard;        // found in the sound, `margin` before the next command
+    float margin;
 } kz_command_result;
 
 // The caller's clock, for responses that tell the time. weekday 0 is Sunday, month and day from 1.
