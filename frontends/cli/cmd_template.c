@@ -42,14 +42,18 @@ static kazeia_status render_line(cli_run *run, const kazeia_program *program, co
     json_error_t error;
     json_t *given = json_loadb(line->text, line->bytes, JSON_ALLOW_NUL, &error);
     const json_t *messages = json_object_get(given, "messages");
-    if (messages == NULL) {
-        const char *found = given == NULL ? error.text : "no messages";
+    const json_t *options = json_object_get(given, "options");
+    if (!json_is_array(messages) || (options != NULL && !json_is_object(options))) {
+        const char *found = given == NULL             ? error.text
+                            : messages == NULL        ? "no messages"
+                            : json_is_array(messages) ? "options that are no object"
+                                                      : "messages that are no array";
         json_decref(given);
         return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT,
                         "%s: %s found; expected {\"messages\": [...], \"options\": {...}}", where,
                         found);
     }
-    const kazeia_status status = render(run, program, messages, json_object_get(given, "options"));
+    const kazeia_status status = render(run, program, messages, options);
     json_decref(given);
     return status;
 }

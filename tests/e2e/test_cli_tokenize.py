@@ -79,6 +79,12 @@ class Tokenize(program.Program):
         self.assert_fails(1, "line 2", "tokenize", "--model", "tiny", "--decode",
                           standard_input=b"[1]\n[-1]\n")
 
+    def test_conversations_that_are_none(self):
+        for line, words in ((b"bonjour\n", "expected {"), (b"[1]\n", "no messages"),
+                            (b'{"messages": 3}\n', "messages that are no array"),
+                            (b'{"messages": [], "options": 3}\n', "options that are no object")):
+            self.assert_fails(1, words, "template", "--model", "chatml", standard_input=line)
+
 
 if __name__ == "__main__":
     unittest.main()
