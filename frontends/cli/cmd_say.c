@@ -135,7 +135,7 @@ static kazeia_status open_voice(speaking *speech) {
 
 static kazeia_status speak_to_file(speaking *speech) {
     cli_run *run = speech->run;
-    const uint32_t rate = kazeia_speak_sample_rate(speech->stage);
+    const uint32_t rate = kazeia_speak_statistics_of(speech->stage).sample_rate_hz;
     cli_interrupt_enter(&run->interrupt, cli_cancel_stage, speech->stage);
     kazeia_status status =
         cli_checked(run, kazeia_audio_writer_create(run->options.output, rate, &speech->writer));
@@ -172,7 +172,8 @@ static kazeia_status find_words(const speaking *speech, kazeia_reader **out_read
 
 static kazeia_status print_figures(const speaking *speech, const char *words, size_t bytes) {
     cli_run *run = speech->run;
-    const double audio_s = (double)speech->sample_count / kazeia_speak_sample_rate(speech->stage);
+    const double audio_s =
+        (double)speech->sample_count / kazeia_speak_statistics_of(speech->stage).sample_rate_hz;
     if (run->options.is_json) {
         json_t *first = speech->first_ms < 0 ? json_null() : cli_json_real(speech->first_ms);
         // A silence has no factor: the division gives none, and so the JSON null.

@@ -33,7 +33,8 @@ typedef struct reciting {
 static kazeia_status write_pause(reciting *recital) {
     static const float SILENCE[PIECE_SAMPLES];
     // At the voice's rate: the pause is written into its file.
-    size_t left = (size_t)(PAUSE_S * kazeia_speak_sample_rate(recital->conversation.speak));
+    size_t left =
+        (size_t)(PAUSE_S * kazeia_speak_statistics_of(recital->conversation.speak).sample_rate_hz);
     while (left > 0) {
         const size_t count = left < PIECE_SAMPLES ? left : PIECE_SAMPLES;
         CLI_TRY(cli_sound_write(recital->writer, SILENCE, count));
@@ -208,7 +209,7 @@ static kazeia_status take_turns(reciting *recital) {
 // The replies that were spoken are kept even when a recording could not be read.
 static kazeia_status write_sound(reciting *recital, bool *out_is_kept) {
     cli_run *run = recital->run;
-    const uint32_t rate = kazeia_speak_sample_rate(recital->conversation.speak);
+    const uint32_t rate = kazeia_speak_statistics_of(recital->conversation.speak).sample_rate_hz;
     CLI_TRY(
         cli_checked(run, kazeia_audio_writer_create(run->options.output, rate, &recital->writer)));
     const kazeia_status worst = take_turns(recital);

@@ -154,8 +154,8 @@ kazeia_status cli_voice_program_dump(cli_run *run, const cli_voice_program *prog
 }
 
 void cli_voice_program_count(const kazeia_stage *speak, json_t *object) {
-    kazeia_speak_counts counts;
-    if (kazeia_speak_count(speak, &counts) != KAZEIA_OK || counts.frames == 0) {
+    const kazeia_speak_statistics counts = kazeia_speak_statistics_of(speak);
+    if (counts.frames == 0) {
         return;
     }
     const double frames = (double)counts.frames;

@@ -62,7 +62,7 @@ typedef struct kazeia_speak_settings {
 KAZEIA_API kazeia_speak_settings kazeia_speak_settings_default(void);
 
 // A stage: in: bytes of UTF-8 text as they are written (markdown, emoji, thinking and special
-// tokens are never spoken); out: f32 mono samples in [-1, 1] at kazeia_speak_sample_rate, any
+// tokens are never spoken); out: f32 mono samples in [-1, 1] at its sample_rate_hz, any
 // number a call. next returns NEEDS_INPUT while no whole sentence waits. After DONE, and after a
 // failure of next, only reset leads on.
 //
@@ -72,16 +72,17 @@ KAZEIA_API kazeia_speak_settings kazeia_speak_settings_default(void);
 // take turns, sentence by sentence.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_speak_create(
     kazeia_runtime *runtime, const kazeia_speak_settings *settings, kazeia_stage **out_stage);
-// What the voice of a program has done since its creation; zeros for another voice.
-typedef struct kazeia_speak_counts {
+// What a voice is, and what the voice of a program has done since its creation.
+typedef struct kazeia_speak_statistics {
+    uint32_t sample_rate_hz; // fixed at creation
+    // Zeros where no program speaks:
     uint64_t frames;
     double talker_ms, predictor_ms, codec_ms; // in all
     uint64_t length_ends;  // utterances that were ended because they were too long for their text,
     uint64_t silence_ends; // or had fallen silent
-} kazeia_speak_counts;
-// BAD_ARGUMENT when `speak` is another kind of stage.
-KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_speak_count(const kazeia_stage *speak,
-                                                              kazeia_speak_counts *out_counts);
+} kazeia_speak_statistics;
+// All zeros when `speak` is NULL or another kind of stage.
+KAZEIA_API kazeia_speak_statistics kazeia_speak_statistics_of(const kazeia_stage *speak);
 
 // The codec of a program of ability "speak".
 typedef struct kazeia_codec_shape {
@@ -107,8 +108,6 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_clone_create(kazeia_runtime *r
                                                                kazeia_program *program,
                                                                kazeia_clone_part part,
                                                                kazeia_stage **out_stage);
-// In Hz, fixed at creation; 0 when `speak` is NULL or another kind of stage.
-KAZEIA_API uint32_t kazeia_speak_sample_rate(const kazeia_stage *speak);
 
 #ifdef __cplusplus
 }

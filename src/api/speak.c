@@ -216,26 +216,21 @@ size_t kz_speak_stage_begun_bytes(const kazeia_stage *speak) {
     return say ? kz_say_begun_bytes(say) : 0;
 }
 
-kazeia_status kazeia_speak_count(const kazeia_stage *speak, kazeia_speak_counts *out_counts) {
-    KZ_TRY(kz_stage_require(speak, &kz_speak_stage_table));
-    KZ_TRY(kz_require(out_counts, "speak count: out_counts"));
+kazeia_speak_statistics kazeia_speak_statistics_of(const kazeia_stage *speak) {
+    kazeia_speak_statistics statistics = {0};
+    if (kz_stage_require(speak, &kz_speak_stage_table) != KAZEIA_OK) {
+        return statistics;
+    }
     const speak_stage *stage = (const speak_stage *)speak;
-    *out_counts = (kazeia_speak_counts){0};
     if (stage->has_program) {
         const kz_tts_counts counts = kz_qwen3_tts_counts(stage->voice);
-        *out_counts = (kazeia_speak_counts){.frames = counts.frames,
-                                            .talker_ms = counts.talker_ms,
-                                            .predictor_ms = counts.predictor_ms,
-                                            .codec_ms = counts.codec_ms,
-                                            .length_ends = counts.length_ends,
-                                            .silence_ends = counts.silence_ends};
+        statistics = (kazeia_speak_statistics){.frames = counts.frames,
+                                               .talker_ms = counts.talker_ms,
+                                               .predictor_ms = counts.predictor_ms,
+                                               .codec_ms = counts.codec_ms,
+                                               .length_ends = counts.length_ends,
+                                               .silence_ends = counts.silence_ends};
     }
-    return KAZEIA_OK;
-}
-
-uint32_t kazeia_speak_sample_rate(const kazeia_stage *speak) {
-    if (kz_stage_require(speak, &kz_speak_stage_table) != KAZEIA_OK) {
-        return 0;
-    }
-    return ((const speak_stage *)speak)->voice->sample_rate_hz;
+    statistics.sample_rate_hz = stage->voice->sample_rate_hz;
+    return statistics;
 }

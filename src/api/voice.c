@@ -144,7 +144,7 @@ kazeia_status kazeia_voice_create(const kazeia_voice_parts *parts, kazeia_voice 
     voice->allocator = memory;
     // Its slots are turned into the public form after each turn.
     voice->commands = parts->commands;
-    voice->sample_rate_hz = kazeia_speak_sample_rate(parts->speak);
+    voice->sample_rate_hz = kazeia_speak_statistics_of(parts->speak).sample_rate_hz;
     // The loop lies inside the zeroed voice: destroy clears however much of it is there.
     const kazeia_status status = kz_voice_loop_init(&voice->loop, &memory);
     if (status != KAZEIA_OK) {
