@@ -17,7 +17,7 @@
 kazeia_status cli_commands_open(cli_run *run, const char *grammar,
                                 const kazeia_commands_options *options,
                                 kazeia_commands **out_commands) {
-    return cli_checked(run, kazeia_commands_open_for(grammar, options, NULL, out_commands));
+    return cli_checked(run, kazeia_commands_open(grammar, options, NULL, out_commands));
 }
 
 // ---- match

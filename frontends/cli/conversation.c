@@ -93,12 +93,12 @@ static kazeia_status open_commands(cli_run *run, cli_conversation *conversation)
         return KAZEIA_OK;
     }
     const kazeia_commands_options home = {.home = run->options.home};
-    CLI_TRY(cli_checked(run, kazeia_commands_open_for(run->options.commands, &home, NULL,
-                                                      &conversation->commands)));
+    CLI_TRY(cli_checked(
+        run, kazeia_commands_open(run->options.commands, &home, NULL, &conversation->commands)));
     return run->options.timers == NULL
                ? KAZEIA_OK
-               : cli_checked(run, kazeia_timers_open(run->options.timers, NULL,
-                                                     &conversation->timers));
+               : cli_checked(run,
+                             kazeia_timers_open(run->options.timers, NULL, &conversation->timers));
 }
 
 kazeia_status cli_conversation_open(cli_run *run, cli_conversation *out_conversation) {

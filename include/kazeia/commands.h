@@ -47,12 +47,6 @@ typedef struct kazeia_command {
     double confidence;
 } kazeia_command;
 
-// Reads and compiles YAML in the layout of Home Assistant's custom sentences; docs/commands.md.
-// NOT_FOUND or IO for the file; BAD_FILE, with line and column, for what is in it; UNSUPPORTED for
-// a sound file that uses what is not handled.
-KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_commands_open(const char *path,
-                                                                const kazeia_allocator *allocator,
-                                                                kazeia_commands **out_commands);
 // What commands are compiled for; zeros: nothing.
 typedef struct kazeia_commands_options {
     // A YAML or JSON file of the user's home: `entities: [{name, domain}]`, `areas`, `floors`,
@@ -63,11 +57,13 @@ typedef struct kazeia_commands_options {
     size_t home_count;
 } kazeia_commands_options;
 
-// The same for a home. `path` may be one file, as above or with `rules` and `blocks`
-// (grammar.json), or a folder of intents in Home Assistant's layout. `options` may be NULL.
+// Reads and compiles commands (docs/commands.md): a YAML file in the layout of Home Assistant's
+// custom sentences, a file with `rules` and `blocks` (grammar.json), or a folder of intents in Home
+// Assistant's layout. `options` may be NULL. NOT_FOUND or IO for the file; BAD_FILE, with line and
+// column, for what is in it; UNSUPPORTED for a sound file that uses what is not handled.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
-kazeia_commands_open_for(const char *path, const kazeia_commands_options *options,
-                         const kazeia_allocator *allocator, kazeia_commands **out_commands);
+kazeia_commands_open(const char *path, const kazeia_commands_options *options,
+                     const kazeia_allocator *allocator, kazeia_commands **out_commands);
 KAZEIA_API void kazeia_commands_close(kazeia_commands *commands);
 // ISO 639-1, as the file says it; the string is the commands'.
 KAZEIA_API const char *kazeia_commands_language(const kazeia_commands *commands);
@@ -141,11 +137,9 @@ typedef struct kazeia_heard_command {
     double seconds;
 } kazeia_heard_command;
 
-// Measured for Whisper base (docs/commands.md).
-KAZEIA_API kazeia_commands_thresholds kazeia_commands_thresholds_default(void);
-
 // Takes all that hearing needs. `listen` is a stage of kazeia_listen_create, which must outlive the
-// commands; `thresholds` may be NULL. UNSUPPORTED when the stage's program cannot score commands.
+// commands; `thresholds` NULL: those that were measured for Whisper base (docs/commands.md).
+// UNSUPPORTED when the stage's program cannot score commands.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_commands_listen(
     kazeia_commands *commands, kazeia_stage *listen, const kazeia_commands_thresholds *thresholds);
 // Scores the window that the stage's last next gave. BAD_ARGUMENT without kazeia_commands_listen.

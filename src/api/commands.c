@@ -45,9 +45,9 @@ static kazeia_status compile(kazeia_commands *commands, const char *path,
     return kz_command_matcher_create(commands->grammar, &commands->allocator, &commands->matcher);
 }
 
-kazeia_status kazeia_commands_open_for(const char *path, const kazeia_commands_options *options,
-                                       const kazeia_allocator *allocator,
-                                       kazeia_commands **out_commands) {
+kazeia_status kazeia_commands_open(const char *path, const kazeia_commands_options *options,
+                                   const kazeia_allocator *allocator,
+                                   kazeia_commands **out_commands) {
     static const kazeia_commands_options none = {.home = NULL};
     KZ_TRY(kz_require(path, "commands: path"));
     KZ_TRY(kz_require(out_commands, "commands: out_commands"));
@@ -62,11 +62,6 @@ kazeia_status kazeia_commands_open_for(const char *path, const kazeia_commands_o
     }
     *out_commands = commands;
     return KAZEIA_OK;
-}
-
-kazeia_status kazeia_commands_open(const char *path, const kazeia_allocator *allocator,
-                                   kazeia_commands **out_commands) {
-    return kazeia_commands_open_for(path, NULL, allocator, out_commands);
 }
 
 void kazeia_commands_close(kazeia_commands *commands) {
@@ -167,7 +162,7 @@ kazeia_status kazeia_commands_check(kazeia_commands *commands,
     return KAZEIA_OK;
 }
 
-kazeia_commands_thresholds kazeia_commands_thresholds_default(void) {
+static kazeia_commands_thresholds default_thresholds(void) {
     const kz_command_thresholds own = kz_command_thresholds_default();
     return (kazeia_commands_thresholds){.score = (double)own.score,
                                         .word_score = (double)own.word_score,
@@ -186,8 +181,7 @@ kazeia_status kazeia_commands_listen(kazeia_commands *commands, kazeia_stage *li
     if (!whisper) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "commands: the stage given is none that listens");
     }
-    const kazeia_commands_thresholds chosen =
-        thresholds ? *thresholds : kazeia_commands_thresholds_default();
+    const kazeia_commands_thresholds chosen = thresholds ? *thresholds : default_thresholds();
     commands->thresholds =
         (kz_command_thresholds){.score = (float)chosen.score,
                                 .word_score = (float)chosen.word_score,

@@ -104,7 +104,7 @@ static kazeia_status create_speak(const kazeia_allocator *allocator) {
 static kazeia_status open_commands(const kazeia_allocator *allocator) {
     kazeia_commands *commands = NULL;
     const kazeia_status status =
-        kazeia_commands_open("examples/commandes.yaml", allocator, &commands);
+        kazeia_commands_open("examples/commandes.yaml", NULL, allocator, &commands);
     kazeia_commands_close(commands);
     return status;
 }

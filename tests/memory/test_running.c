@@ -177,7 +177,7 @@ static void open_conversation(conversation *talk, bool has_commands) {
     assert_int_equal(kazeia_speak_create(f->runtime, &speak, &talk->speak), KAZEIA_OK);
     if (has_commands) {
         assert_int_equal(
-            kazeia_commands_open("examples/commandes.yaml", &f->memory, &talk->commands),
+            kazeia_commands_open("examples/commandes.yaml", NULL, &f->memory, &talk->commands),
             KAZEIA_OK);
     }
     const kazeia_voice_parts parts = {.listen = talk->listen,
