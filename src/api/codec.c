@@ -65,7 +65,9 @@ static kazeia_status next(kazeia_stage *base, void *out, size_t capacity, size_t
     }
     const size_t left = stage->sound_count - stage->sound_given;
     *out_count = left < capacity ? left : capacity;
-    memcpy(out, stage->sound + stage->sound_given, *out_count * sizeof *stage->sound);
+    if (*out_count) {
+        memcpy(out, stage->sound + stage->sound_given, *out_count * sizeof *stage->sound);
+    }
     stage->sound_given += *out_count;
     return KAZEIA_OK;
 }

@@ -37,7 +37,9 @@ static kazeia_status feed(kz_voice *base, const char *text, size_t count, size_t
     } else {
         const size_t room = KZ_TTS_QUEUE_BYTES - voice->text_count;
         *out_taken = count < room ? count : room;
-        memcpy(voice->text + voice->text_count, text, *out_taken);
+        if (*out_taken) {
+            memcpy(voice->text + voice->text_count, text, *out_taken);
+        }
         voice->text_count += *out_taken;
     }
     kz_mutex_unlock(&voice->text_lock);
@@ -218,7 +220,9 @@ static kazeia_status next(kz_voice *base, float *out_samples, size_t capacity, s
     }
     const size_t left = voice->sound_count - voice->sound_given;
     *out_count = left < capacity ? left : capacity;
-    memcpy(out_samples, voice->sound + voice->sound_given, *out_count * sizeof *out_samples);
+    if (*out_count) {
+        memcpy(out_samples, voice->sound + voice->sound_given, *out_count * sizeof *out_samples);
+    }
     voice->sound_given += *out_count;
     return KAZEIA_OK;
 }

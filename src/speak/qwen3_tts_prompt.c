@@ -184,7 +184,10 @@ static kazeia_status append_body(kz_tts_voice *voice, size_t count) {
 // An utterance may be too long for its tokens' room, or have none at all.
 static kazeia_status encode_line(kz_tts_voice *voice, size_t count, size_t *out_count) {
     size_t text_count = 0;
-    memcpy(voice->text_ids, voice->reference_ids, voice->reference_count * sizeof *voice->text_ids);
+    if (voice->reference_count) {
+        memcpy(voice->text_ids, voice->reference_ids,
+               voice->reference_count * sizeof *voice->text_ids);
+    }
     KZ_TRY(kz_tts_encode(voice, voice->line, count, 2, voice->text_ids + voice->reference_count,
                          KZ_TTS_TEXT_TOKENS - voice->reference_count, &text_count));
     if (text_count == 0) {
