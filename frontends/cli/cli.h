@@ -50,7 +50,6 @@ kazeia_status cli_turn(cli_run *run);
 kazeia_status cli_timers(cli_run *run);
 kazeia_status cli_commands_command(cli_run *run);
 kazeia_status cli_vad(cli_run *run);
-kazeia_status cli_commands_command(cli_run *run);
 kazeia_status cli_bench(cli_run *run);
 kazeia_status cli_eval(cli_run *run);
 

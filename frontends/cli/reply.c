@@ -122,7 +122,7 @@ static json_t *part_json(const kazeia_stage *chat, kazeia_reply_part part) {
 static json_t *measures_json(const cli_talker *talker) {
     const kazeia_chat_statistics measures = kazeia_chat_statistics_of(talker->stage);
     return json_pack(
-        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o}", "prompt_tokens",
+        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I}", "prompt_tokens",
         (json_int_t)measures.prompt_tokens, "cached_tokens", (json_int_t)measures.cached_tokens,
         "generated_tokens", (json_int_t)measures.generated_tokens, "load_ms",
         cli_json_real(talker->load_ms), "prefill_tokens_per_s",
@@ -131,7 +131,7 @@ static json_t *measures_json(const cli_talker *talker) {
         (json_int_t)measures.drafted_tokens, "accepted_tokens",
         (json_int_t)measures.accepted_tokens, "room_tokens", (json_int_t)measures.room_tokens,
         "kv_bytes", (json_int_t)measures.cache_bytes, "peak_rss_bytes",
-        cli_json_real((double)cli_peak_memory()));
+        (json_int_t)cli_peak_memory());
 }
 
 json_t *cli_reply_json(const cli_talker *talker, const cli_reply *reply) {

@@ -202,7 +202,7 @@ static void quantise(const quantiser *q, float *vectors, int32_t *out_codes) {
 }
 
 static kazeia_status make_codes(hearing *h, int32_t **out_codes, size_t *out_frames) {
-    quantiser q;
+    quantiser q = {0};
     const uint32_t symbols[1] = {h->row_count};
     float *vectors = NULL;
     int32_t *codes = NULL;

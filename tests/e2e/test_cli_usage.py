@@ -10,8 +10,9 @@ import unittest
 
 import program
 
-COMMANDS = ["export", "inspect", "transcribe", "generate", "chat", "tokenize", "template", "say", "turn",
-            "vad", "commands", "bench", "eval"]
+COMMANDS = ["export", "inspect", "transcribe", "generate", "chat", "tokenize", "template", "say",
+            "spoken", "sentences", "codec", "voice", "turn", "commands", "vad", "timers", "bench",
+            "eval"]
 
 
 class Usage(program.Program):
