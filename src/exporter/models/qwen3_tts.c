@@ -9,6 +9,8 @@
 #include "exporter/models/language.h"
 #include "exporter/models/qwen3_tts.h"
 
+// As in decoder.c: narrower talkers multiply 16-bit activations and are fast enough.
+#define FINE_HIDDEN_LIMIT 1024
 #define ROW_LIMIT 64u // rows of embeddings made at once
 
 typedef struct talker_weights {
@@ -229,6 +231,7 @@ static kazeia_status build(kz_checkpoint *checkpoint, const kz_model_options *op
                            kz_graph *graph) {
     kz_tts tts = {.checkpoint = checkpoint, .options = options, .graph = graph};
     KZ_TRY(kz_tts_read_config(&tts));
+    graph->has_fine_activations = tts.talker.hidden < FINE_HIDDEN_LIMIT;
     KZ_TRY(take_marks(&tts));
     KZ_TRY(kz_tts_add_metadata(&tts));
     kz_tts_add_talker(&tts);
