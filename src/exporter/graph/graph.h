@@ -37,6 +37,7 @@ typedef struct kz_graph_weight {
     bool is_matrix;         // KZ_TILE16, format chosen by recipe; else KZ_ROWS f32
     bool is_precise;        // a matrix that q4 and q8 leave in f32 (positions, a first convolution)
     bool is_fine;           // a matrix that q4 leaves in q8 (sound, where four bits are heard)
+    bool is_half;           // a matrix that q8 and q4 leave in f16 (whose noise much comes after)
     uint32_t rank;          // of the tensor: 1 or 2
     uint64_t rows, columns; // vectors: 1, elements
     kz_weight_piece pieces[KZ_PIECE_LIMIT];

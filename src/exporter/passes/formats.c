@@ -58,6 +58,7 @@ static kazeia_status choose_type(kz_graph_weight *weight, const kz_format_choice
     // A recipe may still ask for it: it is applied after.
     weight->type = weight->is_precise && is_quantised(choice->type) ? KZ_F32 : choice->type;
     weight->type = weight->is_fine && weight->type == KZ_Q4_0 ? KZ_Q8_0 : weight->type;
+    weight->type = weight->is_half && is_quantised(weight->type) ? KZ_F16 : weight->type;
     return KAZEIA_OK;
 }
 
