@@ -19,12 +19,13 @@
 //   operands    kinds, types, shapes (dimensions equal as expressions); attributes within ranges;
 //               what a thread's scratch or a context's tables must hold (a8 columns, query heads of
 //               a kv head, inverse frequency tensors of all methods together)
-//   indices     token limits against embedding rows, an index's limit against the rows gathered, row tables' limits against states' rows,
+//   indices     token limits against embedding rows, an index's limit against the rows gathered,
+//   row tables' limits against states' rows,
 //               sequences' and positions' limits against the row table (its maxima)
 //   order       what is read was written by an earlier instruction; every output is written
 //   memory      what an instruction writes is arena or output and apart from what it reads. The
-//               exceptions: ADD and MUL may write over either operand, LINEAR over its residual, MAP,
-//               SCALE_SHIFT, COLUMN_NORM and COLUMN_SOFTMAX over x, and ROPE works in place
+//               exceptions: ADD and MUL may write over either operand, LINEAR over its residual,
+//               MAP, SCALE_SHIFT, COLUMN_NORM and COLUMN_SOFTMAX over x, and ROPE works in place
 // Arena values may share memory otherwise: the exporter's planner answers for their life spans.
 // That can make results wrong, but never reads or writes outside the arena.
 #ifndef KZ_FORMAT_CHECK_H

@@ -42,7 +42,8 @@ static bool is_memory(const kz_value *value) {
 kazeia_status kz_expect_rows(const kz_check_site *site, uint32_t i, bool may_be_a8,
                              uint32_t *out_columns) {
     const kz_value *value = kz_operand(site, i);
-    const bool has_type = value->type == KZ_F32 || (may_be_a8 && kz_type_is_activation(value->type));
+    const bool has_type =
+        value->type == KZ_F32 || (may_be_a8 && kz_type_is_activation(value->type));
     // Constant columns make strides known when the file is opened; rows may follow symbols.
     if (!is_memory(value) || !has_type || value->rank != 2 ||
         !kz_dim_is_constant(&value->dims[1], out_columns) || *out_columns < 1) {
