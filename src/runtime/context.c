@@ -324,7 +324,10 @@ static void resolve_method(kz_context *context, uint32_t index, const uint32_t *
         table->operands[method->inputs[i]].limit =
             kz_input_limit(method, method->inputs[i], symbols);
     }
-    memcpy(table->symbols, symbols, method->symbol_count * sizeof *symbols);
+    // A method of constant shapes has no symbols, and its caller may give no array.
+    for (uint32_t i = 0; i < method->symbol_count; i++) {
+        table->symbols[i] = symbols[i];
+    }
     table->is_resolved = true;
 }
 
