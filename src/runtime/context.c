@@ -309,11 +309,15 @@ static void resolve_value(kz_context *context, const kz_method *method, const ui
     }
 }
 
+// A method of constant shapes has no symbols, and its caller may give no array.
+static bool is_bound_to(const method_table *table, const uint32_t *symbols, uint32_t count) {
+    return count == 0 || memcmp(table->symbols, symbols, count * sizeof *symbols) == 0;
+}
+
 static void resolve_method(kz_context *context, uint32_t index, const uint32_t *symbols) {
     const kz_method *method = &kz_program_describe(context->program)->methods[index];
     method_table *table = &context->methods[index];
-    if (table->is_resolved &&
-        memcmp(table->symbols, symbols, method->symbol_count * sizeof *symbols) == 0) {
+    if (table->is_resolved && is_bound_to(table, symbols, method->symbol_count)) {
         return;
     }
     for (uint32_t i = 0; i < method->value_count; i++) {
@@ -324,7 +328,6 @@ static void resolve_method(kz_context *context, uint32_t index, const uint32_t *
         table->operands[method->inputs[i]].limit =
             kz_input_limit(method, method->inputs[i], symbols);
     }
-    // A method of constant shapes has no symbols, and its caller may give no array.
     for (uint32_t i = 0; i < method->symbol_count; i++) {
         table->symbols[i] = symbols[i];
     }
