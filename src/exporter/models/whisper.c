@@ -441,6 +441,16 @@ static kazeia_status allocate_blocks(whisper *model) {
                         (void **)&model->decoder);
 }
 
+// Of the words that 8-bit weights change, most are the decoder's: its head and its MLPs. In f16
+// they cost a tenth of the time.
+static void mark_half(kz_graph *graph) {
+    for (size_t i = 0; i < graph->weight_count; i++) {
+        const char *name = graph->weights[i].name;
+        graph->weights[i].is_half = strcmp(name, "decoder.embedding") == 0 ||
+                                    (strncmp(name, "decoder.", 8) == 0 && strstr(name, ".mlp."));
+    }
+}
+
 static kazeia_status build(kz_checkpoint *checkpoint, const kz_model_options *options,
                            kz_graph *graph) {
     whisper model = {.checkpoint = checkpoint,
@@ -465,6 +475,7 @@ static kazeia_status build(kz_checkpoint *checkpoint, const kz_model_options *op
     // Its input is the spectrogram itself: quantising there costs accuracy, and the matrix is
     // small.
     kz_model_mark_precise(graph, model.conv1);
+    mark_half(graph);
     add_encode(&model);
     // A whole prompt (language, task, what was heard before) in one call.
     add_decode(&model, "decode_prefill", (uint32_t)model.shape.text_context);
