@@ -22,7 +22,9 @@ static void one_format_for_all_matrices(void **state) {
     model_graph model;
     (void)state;
     model_graph_open(&model, TINY_WHISPER, &(kz_format_choice){.type = KZ_Q8_0});
-    assert_int_equal(type_of(&model, "decoder.embedding"), KZ_Q8_0);
+    assert_int_equal(type_of(&model, "decoder.embedding"), KZ_F16); // half
+    assert_int_equal(type_of(&model, "decoder.0.mlp.up"), KZ_F16);
+    assert_int_equal(type_of(&model, "decoder.0.attention.qkv"), KZ_Q8_0);
     assert_int_equal(type_of(&model, "encoder.conv2"), KZ_Q8_0);
     assert_int_equal(type_of(&model, "encoder.conv1"), KZ_F32); // precise
     assert_int_equal(type_of(&model, "decoder.positions"), KZ_F32);
