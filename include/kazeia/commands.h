@@ -143,7 +143,8 @@ typedef struct kazeia_heard_command {
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_commands_listen(
     kazeia_commands *commands, kazeia_stage *listen, const kazeia_commands_thresholds *thresholds);
 // Scores the window that the stage's last next gave. BAD_ARGUMENT without kazeia_commands_listen.
-// Does not allocate; CANCELLED with the stage.
+// Sound that leads through more sentences than there is room for is no command. Does not allocate;
+// CANCELLED with the stage.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_commands_hear(kazeia_commands *commands,
                                                                 kazeia_heard_command *out_heard);
 

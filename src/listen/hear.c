@@ -217,11 +217,18 @@ kazeia_status kz_hearing_run(kz_hearing *hearing, kz_command_hypothesis out[KZ_H
     const kz_beam_found *found = NULL;
     uint32_t found_count = 0;
     kz_beam_cost cost = {0};
+    const bool was_empty = kz_command_trie_node_count(hearing->trie) <= 1;
     kazeia_status status = search(hearing, &found, &found_count, &cost);
     // The trie's room is used up by what earlier windows looked at: once more with an empty one.
-    if (kz_command_trie_status(hearing->trie) == KAZEIA_OUT_OF_MEMORY) {
+    if (kz_command_trie_status(hearing->trie) == KAZEIA_OUT_OF_MEMORY && !was_empty) {
         kz_command_trie_reset(hearing->trie);
         status = search(hearing, &found, &found_count, &cost);
+    }
+    // Sound that leads through so many sentences is none of them.
+    if (kz_command_trie_status(hearing->trie) == KAZEIA_OUT_OF_MEMORY) {
+        kz_command_trie_reset(hearing->trie);
+        found_count = 0;
+        status = KAZEIA_OK;
     }
     KZ_TRY(status);
     *out_count = group(hearing, found, found_count, out);
