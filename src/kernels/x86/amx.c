@@ -12,10 +12,10 @@
 
 #include "kernels/x86/simd_avx512.h"
 
-#include "kernels/x86/math_tile.h"
+#include "kernels/tile/math_tile.h"
 
-#include "kernels/x86/matmul_a8_types.h"
-#include "kernels/x86/matmul_tile.h"
+#include "kernels/tile/matmul_a8_types.h"
+#include "kernels/tile/matmul_tile.h"
 
 #define AMX_TOKENS 16
 // A token's scales of a chunk are one vector, so that transposing those of a tile is square.

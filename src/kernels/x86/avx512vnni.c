@@ -4,19 +4,19 @@
 #define KZ_ISA avx512vnni
 #include "kernels/x86/simd_avx512.h"
 
-#include "kernels/x86/math_tile.h"
+#include "kernels/tile/math_tile.h"
 
-#include "kernels/x86/matmul_tile.h"
+#include "kernels/tile/matmul_tile.h"
 
-#include "kernels/x86/matmul_a8_types.h"
+#include "kernels/tile/matmul_a8_types.h"
 
-#include "kernels/x86/matmul_a8_bulk_tile.h"
-#include "kernels/x86/matmul_a8_tile.h"
-#include "kernels/x86/matmul_f32_tile.h"
+#include "kernels/tile/matmul_a8_bulk_tile.h"
+#include "kernels/tile/matmul_a8_tile.h"
+#include "kernels/tile/matmul_f32_tile.h"
 
 #include "kernels/x86/attention_tile.h"
 
 #include "kernels/x86/attention_bulk_tile.h"
-#include "kernels/x86/rows_tile.h"
+#include "kernels/tile/rows_tile.h"
 
-#include "kernels/x86/signal_tile.h"
+#include "kernels/tile/signal_tile.h"

@@ -5,10 +5,10 @@
 #define SIMD_AVXVNNI
 #include "kernels/x86/simd_avx2.h"
 
-#include "kernels/x86/math_tile.h"
+#include "kernels/tile/math_tile.h"
 
-#include "kernels/x86/matmul_tile.h"
+#include "kernels/tile/matmul_tile.h"
 
-#include "kernels/x86/matmul_a8_types.h"
+#include "kernels/tile/matmul_a8_types.h"
 
-#include "kernels/x86/matmul_a8_tile.h"
+#include "kernels/tile/matmul_a8_tile.h"
