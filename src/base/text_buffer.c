@@ -102,6 +102,13 @@ void kz_text_buffer_drop_front(kz_text_buffer *buffer, size_t count) {
     memmove(buffer->bytes, buffer->bytes + dropped, buffer->count + 1);
 }
 
+void kz_text_buffer_cut(kz_text_buffer *buffer, size_t count) {
+    if (count < buffer->count) {
+        buffer->count = count;
+        buffer->bytes[count] = '\0';
+    }
+}
+
 void kz_text_buffer_reset(kz_text_buffer *buffer) {
     buffer->count = 0;
     buffer->bytes[0] = '\0';

@@ -37,6 +37,8 @@ KAZEIA_MUST_CHECK kazeia_status kz_text_buffer_append_format(kz_text_buffer *buf
 
 // Drops the first `count` bytes (all when count is larger) without freeing.
 void kz_text_buffer_drop_front(kz_text_buffer *buffer, size_t count);
+// Keeps the first `count` bytes (all when count is larger) without freeing.
+void kz_text_buffer_cut(kz_text_buffer *buffer, size_t count);
 // Empties without freeing.
 void kz_text_buffer_reset(kz_text_buffer *buffer);
 

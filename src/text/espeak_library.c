@@ -23,7 +23,9 @@ enum {
     POSITION_IS_CHARACTERS = 1,
     TEXT_IS_UTF8 = 1,
     TEXT_END_PAUSE = 0x1000,
-    PHONEMES_ARE_IPA = 0x02,
+    // IPA, with the tie bar U+0361 between the letters of one sound: the "aɪ" of "my" is one, the
+    // "a" and "i" of "haï" are two.
+    PHONEMES_ARE_TIED_IPA = 0x02 | 0x80 | 0x361 << 8,
 };
 typedef int (*sound_callback)(short *samples, int count, void *events);
 typedef int (*initialise_function)(int output, int buffer_ms, const char *path, int options);
@@ -249,7 +251,7 @@ static kazeia_status phonemes_locked(const char *voice, const char *text, size_t
     const void *rest = espeak.text;
     bool is_first = true;
     while (rest != NULL) { // each call takes one clause and moves on, to NULL at the end
-        const char *clause = espeak.functions.phonemes(&rest, TEXT_IS_UTF8, PHONEMES_ARE_IPA);
+        const char *clause = espeak.functions.phonemes(&rest, TEXT_IS_UTF8, PHONEMES_ARE_TIED_IPA);
         if (clause == NULL || clause[0] == '\0') {
             continue;
         }

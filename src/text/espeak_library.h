@@ -46,7 +46,8 @@ KAZEIA_MUST_CHECK kazeia_status kz_espeak_check_voice(const char *voice);
 KAZEIA_MUST_CHECK kazeia_status kz_espeak_synthesise(const kz_espeak_request *request,
                                                      kz_espeak_sink sink, void *context);
 
-// The text in IPA phonemes (UTF-8), one clause a line, appended to `out_phonemes`.
+// The text in IPA phonemes (UTF-8), with tie bars within one sound, one clause a line, appended to
+// `out_phonemes`.
 KAZEIA_MUST_CHECK kazeia_status kz_espeak_phonemes(const char *voice, const char *text,
                                                    size_t count, kz_text_buffer *out_phonemes);
 
