@@ -7,8 +7,6 @@
 // 10, Q6_K 20); types with less to unpack lose by the larger loads.
 #include <string.h>
 
-#define BULK_PANELS 2
-#define BULK_TOKENS 6
 #define BULK_BLOCKS 16
 #define BULK_TOKENS_AT_ONCE 192 // a multiple of any tile
 
@@ -20,8 +18,8 @@ typedef struct a8_bulk_panel {
 } a8_bulk_panel;
 
 typedef struct a8_bulk_chunk {
-    a8_bulk_panel panels[BULK_PANELS];
-    float sums[BULK_PANELS][BULK_TOKENS_AT_ONCE][KZ_PANEL_ROWS];
+    a8_bulk_panel panels[SIMD_BULK_PANELS];
+    float sums[SIMD_BULK_PANELS][BULK_TOKENS_AT_ONCE][KZ_PANEL_ROWS];
 } a8_bulk_chunk;
 
 // `b` is a block of the record, and `b % 2` a constant.
@@ -55,25 +53,24 @@ SIMD_INLINE void a8_bulk_open(kz_type type, const uint8_t *record, size_t blocks
 // dots[p][t] of `count` groups from `group` of block `at` of the chunk; starts[t] begins them.
 SIMD_INLINE void a8_bulk_dots(int panels, int tokens, const a8_bulk_panel *opened, size_t at,
                               const int8_t *const q[], const int32_t starts[], size_t group,
-                              size_t count, vint dots[][BULK_TOKENS]) {
+                              size_t count, vint dots[][SIMD_BULK_TOKENS]) {
     SIMD_UNROLL
     for (int i = 0; i < panels * tokens; i++) {
         dots[i / tokens][i % tokens] = i_set(starts[i % tokens]);
     }
     SIMD_UNROLL
     for (size_t g = group; g < group + count; g++) {
-        vint weights[BULK_PANELS];
+        vint weights[SIMD_BULK_PANELS];
         SIMD_UNROLL
         for (int p = 0; p < panels; p++) {
             weights[p] = i_load(opened[p].values[at] + 64 * g);
         }
         SIMD_UNROLL
         for (int t = 0; t < tokens; t++) {
-            int32_t four;
-            memcpy(&four, q[t] + 4 * g, sizeof four);
+            const vfour x = i_four(q[t], g);
             SIMD_UNROLL
             for (int p = 0; p < panels; p++) {
-                dots[p][t] = i_unsigned_step(dots[p][t], weights[p], i_set(four));
+                dots[p][t] = i_unsigned_step(dots[p][t], weights[p], x);
             }
         }
     }
@@ -82,10 +79,10 @@ SIMD_INLINE void a8_bulk_dots(int panels, int tokens, const a8_bulk_panel *opene
 // The integers of a block as floats, exactly.
 SIMD_INLINE void a8_bulk_products(kz_type type, int panels, int tokens, const a8_bulk_panel *opened,
                                   size_t at, const kz_a8_row x[], size_t block,
-                                  vfloat products[][BULK_TOKENS]) {
+                                  vfloat products[][SIMD_BULK_TOKENS]) {
     const size_t parts = a8_has_halves(type) ? 2 : 1;
-    const int8_t *q[BULK_TOKENS];
-    int32_t starts[2][BULK_TOKENS];
+    const int8_t *q[SIMD_BULK_TOKENS];
+    int32_t starts[2][SIMD_BULK_TOKENS];
     SIMD_UNROLL
     for (int t = 0; t < tokens; t++) {
         const int32_t first = a8_has_halves(type) ? x[t].half[block] : x[t].sum[block];
@@ -95,7 +92,7 @@ SIMD_INLINE void a8_bulk_products(kz_type type, int panels, int tokens, const a8
     }
     SIMD_UNROLL
     for (size_t i = 0; i < parts; i++) {
-        vint dots[BULK_PANELS][BULK_TOKENS];
+        vint dots[SIMD_BULK_PANELS][SIMD_BULK_TOKENS];
         a8_bulk_dots(panels, tokens, opened, at, q, starts[i], i * 4, 8 / parts, dots);
         SIMD_UNROLL
         for (int j = 0; j < panels * tokens; j++) {
@@ -112,8 +109,8 @@ SIMD_INLINE void a8_bulk_products(kz_type type, int panels, int tokens, const a8
 // sums[p][t] += block `at` of the chunk, which is block `block` of the row.
 SIMD_INLINE void a8_bulk_block(kz_type type, int panels, int tokens, const a8_bulk_panel *opened,
                                size_t at, const kz_a8_row x[], size_t block,
-                               vfloat sums[][BULK_TOKENS]) {
-    vfloat products[BULK_PANELS][BULK_TOKENS];
+                               vfloat sums[][SIMD_BULK_TOKENS]) {
+    vfloat products[SIMD_BULK_PANELS][SIMD_BULK_TOKENS];
     a8_bulk_products(type, panels, tokens, opened, at, x, block, products);
     SIMD_UNROLL
     for (int p = 0; p < panels; p++) {
@@ -135,8 +132,8 @@ SIMD_INLINE void a8_bulk_block(kz_type type, int panels, int tokens, const a8_bu
 SIMD_INLINE void a8_bulk_tile(kz_type type, int panels, int tokens, const kz_matmul *matmul,
                               size_t token, size_t place, size_t block, size_t blocks,
                               a8_bulk_chunk *chunk) {
-    vfloat sums[BULK_PANELS][BULK_TOKENS];
-    kz_a8_row x[BULK_TOKENS];
+    vfloat sums[SIMD_BULK_PANELS][SIMD_BULK_TOKENS];
+    kz_a8_row x[SIMD_BULK_TOKENS];
     SIMD_UNROLL
     for (int t = 0; t < tokens; t++) {
         const char *row = (const char *)matmul->x + (token + (size_t)t) * matmul->x_stride;
@@ -159,7 +156,7 @@ SIMD_INLINE void a8_bulk_tile(kz_type type, int panels, int tokens, const kz_mat
 // Blocks [block, block + blocks) of all tokens. Halves need a register more for each product.
 SIMD_INLINE void a8_bulk_tokens(kz_type type, int panels, const kz_matmul *matmul, size_t token,
                                 size_t tokens, size_t block, size_t blocks, a8_bulk_chunk *chunk) {
-    const size_t most = a8_has_halves(type) ? 4 : BULK_TOKENS;
+    const size_t most = a8_has_halves(type) && SIMD_BULK_TOKENS > 4 ? 4 : SIMD_BULK_TOKENS;
     size_t place = 0;
 #define BULK_TILE(panels, tokens) \
     a8_bulk_tile(type, panels, tokens, matmul, token + place, place, block, blocks, chunk)
@@ -184,7 +181,7 @@ SIMD_INLINE void a8_bulk_panels(kz_type type, const kz_matmul *matmul, size_t pa
         if (panels == 1) {
             a8_bulk_tokens(type, 1, matmul, token, tokens, block, blocks, chunk);
         } else {
-            a8_bulk_tokens(type, BULK_PANELS, matmul, token, tokens, block, blocks, chunk);
+            a8_bulk_tokens(type, SIMD_BULK_PANELS, matmul, token, tokens, block, blocks, chunk);
         }
     }
     for (size_t t = 0; t < tokens; t++) {
@@ -201,12 +198,12 @@ SIMD_INLINE void a8_bulk_matmul(kz_type type, const kz_matmul *matmul, size_t pa
     for (size_t t = token; t < token_end; t += BULK_TOKENS_AT_ONCE) {
         const size_t left = token_end - t;
         const size_t tokens = left < BULK_TOKENS_AT_ONCE ? left : BULK_TOKENS_AT_ONCE;
-        for (size_t p = panel; p < panel_end; p += BULK_PANELS) {
-            a8_bulk_panels(type, matmul, p, panel_end - p < BULK_PANELS ? 1 : BULK_PANELS, t,
-                           tokens, &chunk);
+        for (size_t p = panel; p < panel_end; p += SIMD_BULK_PANELS) {
+            a8_bulk_panels(type, matmul, p, panel_end - p < SIMD_BULK_PANELS ? 1 : SIMD_BULK_PANELS,
+                           t, tokens, &chunk);
         }
     }
-    _mm256_zeroupper();
+    simd_leave();
 }
 
 #define BULK_KERNEL(name, type)                                                                \

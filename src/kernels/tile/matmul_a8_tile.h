@@ -30,25 +30,19 @@ typedef struct a8_range {
     size_t first, count;
 } a8_range;
 
-SIMD_INLINE vint four_activations(const int8_t *q) {
-    int32_t four;
-    memcpy(&four, q, sizeof four);
-    return i_set(four);
-}
-
 // A line or two of what a part's share of its record is, at each of the part's 16 steps: evenly,
 // for a burst would keep loads waiting. A prefetch beyond the last panel does not fault.
 SIMD_INLINE void a8_prefetch(kz_type type, const uint8_t *part, size_t group) {
     const size_t bytes = a8_record_bytes(type) / (a8_record_blocks(type) / 2);
     for (size_t line = group; line < (bytes + 63) / 64; line += 16) {
-        _mm_prefetch((const char *)part + A8_PREFETCH_BYTES + 64 * line, _MM_HINT_T1);
+        simd_ask_far(part + A8_PREFETCH_BYTES + 64 * line);
     }
 }
 
-// One group of all panels against all tokens; `k` is the group's in the activations.
+// One group of all panels against all tokens; `k` is its block's in the activations.
 SIMD_INLINE void a8_step(kz_type type, int panels, int tokens, const a8_operands *operands,
                          const uint8_t *part, size_t group, size_t k,
-                         vint steps[][SIMD_A8_TOKENS]) {
+                         vsteps steps[][SIMD_A8_TOKENS]) {
     if (tokens == 1) {
         a8_prefetch(type, part, group);
     }
@@ -57,7 +51,7 @@ SIMD_INLINE void a8_step(kz_type type, int panels, int tokens, const a8_operands
         const vint weights = a8_weights(type, part + (size_t)p * operands->panel_bytes, group);
         SIMD_UNROLL
         for (int t = 0; t < tokens; t++) {
-            const vint x = four_activations(operands->x[t].q + k);
+            const vfour x = i_four(operands->x[t].q + k, group % 8);
             steps[p][t] = a8_is_signed(type) ? i_signed_step(steps[p][t], weights, x)
                                              : i_unsigned_step(steps[p][t], weights, x);
         }
@@ -68,21 +62,19 @@ SIMD_INLINE void a8_step(kz_type type, int panels, int tokens, const a8_operands
 SIMD_INLINE void a8_run(kz_type type, int panels, int tokens, const a8_operands *operands,
                         const uint8_t *part, a8_range range, size_t k,
                         vint dots[][SIMD_A8_TOKENS]) {
-    vint steps[SIMD_A8_PANELS][SIMD_A8_TOKENS];
+    vsteps steps[SIMD_A8_PANELS][SIMD_A8_TOKENS];
     SIMD_UNROLL
     for (int i = 0; i < panels * tokens; i++) {
-        const vint dot = dots[i / tokens][i % tokens];
-        steps[i / tokens][i % tokens] = a8_is_signed(type) ? dot : i_steps_begin(dot);
+        steps[i / tokens][i % tokens] = i_steps_begin(dots[i / tokens][i % tokens]);
     }
     SIMD_UNROLL
     for (size_t i = 0; i < range.count; i++) {
-        a8_step(type, panels, tokens, operands, part, range.first + i, k + 4 * i, steps);
+        a8_step(type, panels, tokens, operands, part, range.first + i, k, steps);
     }
     SIMD_UNROLL
     for (int i = 0; i < panels * tokens; i++) {
-        const vint step = steps[i / tokens][i % tokens];
         vint *dot = &dots[i / tokens][i % tokens];
-        *dot = a8_is_signed(type) ? step : i_steps_end(*dot, step);
+        *dot = i_steps_end(*dot, steps[i / tokens][i % tokens]);
     }
 }
 
@@ -111,8 +103,7 @@ SIMD_INLINE void a8_dots(kz_type type, int panels, int tokens, const a8_operands
     SIMD_UNROLL
     for (size_t i = 0; i < range.count; i += most) {
         const a8_range run = {range.first + i, most};
-        a8_run(type, panels, tokens, operands, part, run,
-               block * KZ_BLOCK + (range.first + i) % 8 * 4, dots);
+        a8_run(type, panels, tokens, operands, part, run, block * KZ_BLOCK, dots);
     }
 }
 
@@ -235,8 +226,7 @@ SIMD_INLINE void a8_matmul(kz_type type, const kz_matmul *matmul, size_t panel, 
         a8_some_tokens(type, matmul, panel, panel_end, t,
                        t + (left < A8_TOKENS_AT_ONCE ? left : A8_TOKENS_AT_ONCE));
     }
-    // Compilers count on finish_panel for this and leave it out.
-    _mm256_zeroupper();
+    simd_leave();
 }
 
 #define A8_KERNEL(name, type)                                                                  \

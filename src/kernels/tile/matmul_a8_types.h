@@ -54,9 +54,15 @@ SIMD_INLINE int32_t a8_offset(kz_type type) {
                               : 0;
 }
 
-// Steps of four k that i_steps_begin may be followed by (simd_avx2.h says why).
+// Products of the largest weight with 127 that 16 bits hold the sum of: 4 x 63 x 127 = 32,004.
+SIMD_INLINE size_t a8_products_most(kz_type type) {
+    return a8_is_signed(type) ? 2 : type == KZ_Q6_K ? 4 : a8_has_fifth_bits(type) ? 8 : 16;
+}
+
+// Steps of four k that i_steps_begin may be followed by: those of a block at most.
 SIMD_INLINE size_t a8_steps_most(kz_type type) {
-    return type == KZ_Q6_K ? 2 : a8_has_fifth_bits(type) ? 4 : 8;
+    const size_t steps = a8_products_most(type) / SIMD_LANE_PRODUCTS;
+    return steps < 8 ? steps : 8;
 }
 
 // Group `group` (0..15, a constant) of four k of a part. The two groups of a nibble pair share

@@ -140,8 +140,7 @@ SIMD_INLINE void f32_matmul(kz_type type, size_t panel_bytes, const kz_matmul *m
         f32_some_tokens(type, panel_bytes, matmul, panel, panel_end, t,
                         t + (left < F32_TOKENS_AT_ONCE ? left : F32_TOKENS_AT_ONCE));
     }
-    // Compilers count on finish_panel for this and leave it out.
-    _mm256_zeroupper();
+    simd_leave();
 }
 
 void KZ_NAME(kz_matmul_f32_f32)(const kz_matmul *matmul, size_t panel, size_t panel_end,

@@ -16,7 +16,7 @@
 
 #include "kernels/x86/attention_tile.h"
 
-#include "kernels/x86/attention_bulk_tile.h"
 #include "kernels/tile/rows_tile.h"
+#include "kernels/x86/attention_bulk_tile.h"
 
 #include "kernels/tile/signal_tile.h"

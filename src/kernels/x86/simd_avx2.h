@@ -284,29 +284,40 @@ SIMD_INLINE vint i_look_up(vint table, vint indices) {
                   _mm256_shuffle_epi8(table.high, indices.high)};
 }
 
+typedef vint vsteps;
+typedef vint vfour;
+
+// Four activations of group `group` of a block, repeated as the steps take them.
+SIMD_INLINE vfour i_four(const int8_t *q, size_t group) {
+    int32_t four;
+    memcpy(&four, q + 4 * group, sizeof four);
+    return i_set(four);
+}
+
 #ifdef SIMD_AVXVNNI
 
 #define SIMD_SIGNED_OFFSET 128
+#define SIMD_LANE_PRODUCTS 1
 
 SIMD_INLINE vint i_signed(vint bytes) {
     const __m256i flip = _mm256_set1_epi8(-128);
     return (vint){_mm256_xor_si256(bytes.low, flip), _mm256_xor_si256(bytes.high, flip)};
 }
 
-SIMD_INLINE vint i_unsigned_step(vint steps, vint weights, vint x) {
+SIMD_INLINE vsteps i_unsigned_step(vsteps steps, vint weights, vfour x) {
     return (vint){_mm256_dpbusd_avx_epi32(steps.low, weights.low, x.low),
                   _mm256_dpbusd_avx_epi32(steps.high, weights.high, x.high)};
 }
 
-SIMD_INLINE vint i_signed_step(vint sums, vint weights, vint x) {
-    return i_unsigned_step(sums, weights, x);
+SIMD_INLINE vsteps i_signed_step(vsteps steps, vint weights, vfour x) {
+    return i_unsigned_step(steps, weights, x);
 }
 
-SIMD_INLINE vint i_steps_begin(vint dots) {
+SIMD_INLINE vsteps i_steps_begin(vint dots) {
     return dots;
 }
 
-SIMD_INLINE vint i_steps_end(vint dots, vint steps) {
+SIMD_INLINE vint i_steps_end(vint dots, vsteps steps) {
     (void)dots;
     return steps;
 }
@@ -314,37 +325,39 @@ SIMD_INLINE vint i_steps_end(vint dots, vint steps) {
 #else
 
 #define SIMD_SIGNED_OFFSET 0
+#define SIMD_LANE_PRODUCTS 2 // that a step adds to a lane of 16 bits
 
 SIMD_INLINE vint i_signed(vint bytes) {
     return bytes;
 }
 
-// The weights' signs move to the activations; 2 x 128 x 127 does not saturate 16 bits.
-// -128 stays -128 under abs, which the multiplication reads as the unsigned 128 that is meant.
-SIMD_INLINE __m256i dot_signed(__m256i sums, __m256i weights, __m256i x) {
+// The weights' signs move to the activations; 2 x 128 x 127 does not saturate 16 bits, so one step
+// fits. -128 stays -128 under abs, which the multiplication reads as the unsigned 128 that is
+// meant.
+SIMD_INLINE __m256i signed_products(__m256i steps, __m256i weights, __m256i x) {
     const __m256i words =
         _mm256_maddubs_epi16(_mm256_abs_epi8(weights), _mm256_sign_epi8(x, weights));
-    return _mm256_add_epi32(sums, _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
+    return _mm256_add_epi16(steps, words);
 }
 
-SIMD_INLINE vint i_signed_step(vint sums, vint weights, vint x) {
-    return (vint){dot_signed(sums.low, weights.low, x.low),
-                  dot_signed(sums.high, weights.high, x.high)};
+SIMD_INLINE vsteps i_signed_step(vsteps steps, vint weights, vfour x) {
+    return (vint){signed_products(steps.low, weights.low, x.low),
+                  signed_products(steps.high, weights.high, x.high)};
 }
 
 // Steps are summed in 16 bits and widened at their end: as many as fit for the largest weight, 8
 // for 15 (8 x 2 x 15 x 127 = 30,480), 4 for 31, 2 for 63.
-SIMD_INLINE vint i_steps_begin(vint dots) {
+SIMD_INLINE vsteps i_steps_begin(vint dots) {
     (void)dots;
     return i_zero();
 }
 
-SIMD_INLINE vint i_unsigned_step(vint steps, vint weights, vint x) {
+SIMD_INLINE vsteps i_unsigned_step(vsteps steps, vint weights, vfour x) {
     return (vint){_mm256_add_epi16(steps.low, _mm256_maddubs_epi16(weights.low, x.low)),
                   _mm256_add_epi16(steps.high, _mm256_maddubs_epi16(weights.high, x.high))};
 }
 
-SIMD_INLINE vint i_steps_end(vint dots, vint steps) {
+SIMD_INLINE vint i_steps_end(vint dots, vsteps steps) {
     const __m256i ones = _mm256_set1_epi16(1);
     return i_add(dots,
                  (vint){_mm256_madd_epi16(steps.low, ones), _mm256_madd_epi16(steps.high, ones)});
@@ -409,6 +422,19 @@ SIMD_INLINE void v_transpose(vfloat rows[16]) {
     for (int i = 0; i < 16; i++) {
         rows[i] = (vfloat){quarters[i / 8][0][i % 8], quarters[i / 8][1][i % 8]};
     }
+}
+
+SIMD_INLINE void simd_ask_near(const void *line) {
+    _mm_prefetch(line, _MM_HINT_T0);
+}
+
+SIMD_INLINE void simd_ask_far(const void *line) {
+    _mm_prefetch(line, _MM_HINT_T1);
+}
+
+// Compilers count on finish_panel for this and leave it out.
+SIMD_INLINE void simd_leave(void) {
+    _mm256_zeroupper();
 }
 
 #endif

@@ -18,6 +18,8 @@
 #define SIMD_F32_TOKENS 12
 #define SIMD_A8_PANELS 2
 #define SIMD_A8_TOKENS 6
+#define SIMD_BULK_PANELS 2
+#define SIMD_BULK_TOKENS 6
 #define SIMD_HEADS 4 // attention: query heads times vectors of a value in registers
 #define SIMD_VECTORS 4
 
@@ -247,26 +249,37 @@ SIMD_INLINE vint i_look_up(vint table, vint indices) {
 // takes unsigned weights: signed ones are offset by SIMD_SIGNED_OFFSET, which whoever begins the
 // sums pays back.
 #define SIMD_SIGNED_OFFSET 128
+#define SIMD_LANE_PRODUCTS 1 // lanes of 32 bits hold any number
+
+typedef vint vsteps;
+typedef vint vfour;
+
+// Four activations of group `group` of a block, repeated as the steps take them.
+SIMD_INLINE vfour i_four(const int8_t *q, size_t group) {
+    int32_t four;
+    memcpy(&four, q + 4 * group, sizeof four);
+    return i_set(four);
+}
 
 SIMD_INLINE vint i_signed(vint bytes) {
     return _mm512_xor_si512(bytes, _mm512_set1_epi8(-128));
 }
 
-SIMD_INLINE vint i_signed_step(vint sums, vint weights, vint x) {
-    return _mm512_dpbusd_epi32(sums, weights, x);
-}
-
-// Unsigned weights are summed in steps between a begin and an end: other instruction sets have
-// narrower sums there.
-SIMD_INLINE vint i_steps_begin(vint dots) {
-    return dots;
-}
-
-SIMD_INLINE vint i_unsigned_step(vint steps, vint weights, vint x) {
+SIMD_INLINE vsteps i_signed_step(vsteps steps, vint weights, vfour x) {
     return _mm512_dpbusd_epi32(steps, weights, x);
 }
 
-SIMD_INLINE vint i_steps_end(vint dots, vint steps) {
+// Weights are summed in steps between a begin and an end: other instruction sets have
+// narrower sums there.
+SIMD_INLINE vsteps i_steps_begin(vint dots) {
+    return dots;
+}
+
+SIMD_INLINE vsteps i_unsigned_step(vsteps steps, vint weights, vfour x) {
+    return _mm512_dpbusd_epi32(steps, weights, x);
+}
+
+SIMD_INLINE vint i_steps_end(vint dots, vsteps steps) {
     (void)dots;
     return steps;
 }
@@ -317,6 +330,21 @@ SIMD_INLINE void v_transpose(vfloat rows[16]) {
         rows[8 + j] = _mm512_shuffle_f32x4(a, c, 0xdd);
         rows[12 + j] = _mm512_shuffle_f32x4(b, d, 0xdd);
     }
+}
+
+// Asks for a line that will be read soon, into the first and into the second cache.
+SIMD_INLINE void simd_ask_near(const void *line) {
+    _mm_prefetch(line, _MM_HINT_T0);
+}
+
+SIMD_INLINE void simd_ask_far(const void *line) {
+    _mm_prefetch(line, _MM_HINT_T1);
+}
+
+// Ends a kernel: code without AVX would run slower while the upper halves are in use. Compilers
+// leave it out where the last call is one of their own functions.
+SIMD_INLINE void simd_leave(void) {
+    _mm256_zeroupper();
 }
 
 #endif
