@@ -97,19 +97,19 @@ static void test_abandon_keeps_the_old_file(void **state) {
 // Lengths around the writer's buffer, patches in and before it, compared with a copy in memory.
 static void test_appends_and_patches_land_where_they_should(void **state) {
     write_case *fixture = *state;
-    enum { LONGEST = 300 * 1000, ROUNDS = 60 };
+    enum { LONGEST = 5 * 1000 * 1000, ROUNDS = 60 };
     const kazeia_allocator allocator = kz_allocator_or_default(NULL);
     void *memory = NULL;
     size_t size = 0;
     uint32_t random = 12345;
     kz_file_writer *writer = NULL;
-    assert_int_equal(kz_alloc(&allocator, (size_t)LONGEST * ROUNDS, 1, "a test", &memory),
+    assert_int_equal(kz_alloc(&allocator, (size_t)LONGEST * ROUNDS / 3, 1, "a test", &memory),
                      KAZEIA_OK);
     unsigned char *copy = memory;
     assert_int_equal(kz_file_writer_create(fixture->path, &allocator, &writer), KAZEIA_OK);
     for (int round = 0; round < ROUNDS; round++) {
         random = random * 1664525u + 1013904223u;
-        const size_t count = round % 3 == 0 ? random % LONGEST : random % 3000u;
+        const size_t count = round % 4 == 0 ? random % LONGEST : random % 3000u;
         memset(copy + size, round + 1, count);
         assert_int_equal(kz_file_writer_append(writer, copy + size, count), KAZEIA_OK);
         size += count;
@@ -209,7 +209,7 @@ static void test_every_refused_allocation_leaves_nothing(void **state) {
 // The system's limit on file sizes stands in for a full disk: the write fails half way.
 static void test_a_failed_write_cannot_be_committed(void **state) {
     write_case *fixture = *state;
-    static unsigned char bytes[1000 * 1000];
+    static unsigned char bytes[3 * 1000 * 1000];
     struct rlimit old_limit;
     kz_file_writer *writer = NULL;
     assert_int_equal(kz_file_write_whole(fixture->path, "old", 3), KAZEIA_OK);
