@@ -37,7 +37,12 @@ kazeia_status kz_check_unfold(const kz_check_site *site) {
     const int32_t *ints = site->instruction->ints;
     uint32_t columns;
     kz_dim rows;
-    KZ_TRY(kz_expect_rows(site, 0, false, &columns));
+    KZ_TRY(kz_expect_rows(site, 0, true, &columns));
+    const kz_type type = kz_operand(site, 0)->type;
+    if (kz_type_is_activation(type) &&
+        (columns % KZ_BLOCK != 0 || kz_operand(site, 1)->type != type)) {
+        return kz_operand_fail(site, 1, "quantised as operand 0, whose columns are whole blocks");
+    }
     KZ_TRY(kz_expect_int(site, 0, "kernel", 1, KZ_KERNEL_LIMIT));
     KZ_TRY(kz_expect_int(site, 1, "stride", 1, KZ_KERNEL_LIMIT));
     KZ_TRY(kz_expect_int(site, 2, "dilation", 1, KZ_KERNEL_LIMIT));
@@ -151,7 +156,7 @@ kazeia_status kz_check_join_tail(const kz_check_site *site) {
         !kz_dim_window(&kz_operand(site, 0)->dims[0], (int32_t)state->rows, 1, &rows)) {
         return kz_operand_fail(site, 1, "f32 rows of operand 0's columns");
     }
-    return expect_shape(site, 2, false, &rows, columns, "the state's rows and operand 0's");
+    return expect_shape(site, 2, true, &rows, columns, "the state's rows and operand 0's");
 }
 
 kazeia_status kz_check_gather(const kz_check_site *site) {

@@ -36,11 +36,14 @@ static void make_rows(void *context, size_t row, size_t row_end, void *scratch) 
     }
 }
 
-void kz_run_rows(kz_call *call, kz_row_job *job) {
+size_t kz_row_grain(const kz_operand *out) {
     // A guard against dividing by 0 only: checked values have columns.
-    const size_t columns = job->out->columns ? job->out->columns : 1;
+    return ROW_GRAIN_ELEMENTS / (out->columns ? out->columns : 1) + 1;
+}
+
+void kz_run_rows(kz_call *call, kz_row_job *job) {
     job->kernels = call->kernels;
-    kz_call_run(call, make_rows, job, job->out->rows, ROW_GRAIN_ELEMENTS / columns + 1);
+    kz_call_run(call, make_rows, job, job->out->rows, kz_row_grain(job->out));
 }
 
 // The id is below the table's rows: check_embed compares the input's limit with them, and the call
@@ -165,8 +168,7 @@ static void quantise_rows(void *context, size_t row, size_t row_end, void *scrat
 void kz_op_quantise(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands) {
     kz_row_job job = {
         .kernels = call->kernels, .instruction = instruction, .a = operands[0], .out = operands[1]};
-    kz_call_run(call, quantise_rows, &job, job.out->rows,
-                ROW_GRAIN_ELEMENTS / (job.out->columns + 1) + 1);
+    kz_call_run(call, quantise_rows, &job, job.out->rows, kz_row_grain(job.out));
 }
 
 kz_activate_kernel kz_op_activate_kernel(const kz_kernels *kernels, kz_activation activation) {

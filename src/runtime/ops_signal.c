@@ -120,6 +120,17 @@ static void make_joined(const kz_row_job *job, size_t row, float *out) {
     copy_row(job, row < tail ? kz_row_of(job->b, row) : kz_row_of(job->a, row - tail), out);
 }
 
+// The last rows of the joined ones become the state. They are not read from out, which may be
+// quantised; where x is shorter than the tail, the state's own rows move up.
+static void keep_tail(const kz_operand *x, const kz_operand *state) {
+    for (size_t row = 0; row < state->rows; row++) {
+        const size_t from = row + x->rows;
+        memcpy((uint8_t *)state->bytes + row * state->stride,
+               from < state->rows ? kz_row_of(state, from) : kz_row_of(x, from - state->rows),
+               state->columns * sizeof(float));
+    }
+}
+
 void kz_op_join_tail(kz_call *call, const kz_instruction *instruction,
                      kz_operand *const *operands) {
     kz_row_job job = {.instruction = instruction,
@@ -128,12 +139,7 @@ void kz_op_join_tail(kz_call *call, const kz_instruction *instruction,
                       .out = operands[2],
                       .make = make_joined};
     kz_run_rows(call, &job);
-    // From out, which has them all; x may be shorter than the tail.
-    const kz_operand *state = operands[1];
-    for (size_t row = 0; row < state->rows; row++) {
-        memcpy((uint8_t *)state->bytes + row * state->stride, kz_row_of(job.out, job.a->rows + row),
-               state->columns * sizeof(float));
-    }
+    keep_tail(operands[0], operands[1]);
 }
 
 // The row of x at `place`, which may lie before the first or behind the last: turned round at both
@@ -189,10 +195,79 @@ static void make_unfolded(const kz_row_job *job, size_t row, float *out) {
     }
 }
 
+// A KZ_A8 row by its planes: bytes, then three of four bytes a block.
+typedef struct a8_planes {
+    uint8_t *bytes, *numbers;
+    size_t blocks;
+} a8_planes;
+
+static a8_planes planes_of(const void *row, size_t columns) {
+    const size_t padded = kz_a8_padded(columns);
+    uint8_t *bytes = (uint8_t *)(uintptr_t)row;
+    return (a8_planes){bytes, bytes + padded, padded / KZ_BLOCK};
+}
+
+static void copy_blocks(const a8_planes *from, size_t count, size_t block, const a8_planes *out) {
+    memcpy(out->bytes + block * KZ_BLOCK, from->bytes, count * KZ_BLOCK);
+    for (size_t plane = 0; plane < 3; plane++) {
+        const uint8_t *numbers = from->numbers + 4 * plane * from->blocks;
+        uint8_t *out_numbers = out->numbers + 4 * (plane * out->blocks + block);
+        // Rows have few blocks: a call would cost more than the copying.
+        for (size_t i = 0; i < count; i++) {
+            memcpy(out_numbers + 4 * i, numbers + 4 * i, 4);
+        }
+    }
+}
+
+static void clear_blocks(size_t count, size_t block, const a8_planes *out) {
+    memset(out->bytes + block * KZ_BLOCK, 0, count * KZ_BLOCK);
+    for (size_t plane = 0; plane < 3; plane++) {
+        memset(out->numbers + 4 * (plane * out->blocks + block), 0, 4 * count);
+    }
+}
+
+// One row of KZ_A8, or half of one of KZ_A16; `part` is where it begins in a row of x.
+static void unfold_a8(const kz_row_job *job, size_t row, size_t part, void *out_row) {
+    const int32_t *ints = job->instruction->ints;
+    const size_t kernel = (size_t)ints[0], padding = (size_t)ints[3];
+    const size_t count = job->a->columns / KZ_BLOCK;
+    const a8_planes out = planes_of(out_row, job->out->columns);
+    for (size_t j = 0; j < kernel; j++) {
+        const size_t place = row * (size_t)ints[1] + j * (size_t)ints[2];
+        if (place < padding || place - padding >= job->a->rows) {
+            clear_blocks(count, j * count, &out);
+        } else {
+            const uint8_t *x = (const uint8_t *)kz_row_of(job->a, place - padding) + part;
+            const a8_planes from = planes_of(x, job->a->columns);
+            copy_blocks(&from, count, j * count, &out);
+        }
+    }
+    clear_blocks(out.blocks - kernel * count, kernel * count, &out);
+}
+
+// Blocks of x are blocks of out (check_ops_signal.c), so that each is quantised once for all the
+// windows that hold it.
+static void unfold_quantised(void *context, size_t row, size_t row_end, void *scratch) {
+    const kz_row_job *job = context;
+    const size_t parts = job->out->type == KZ_A16 ? 2 : 1;
+    (void)scratch;
+    for (; row < row_end; row++) {
+        uint8_t *out = (uint8_t *)job->out->bytes + row * job->out->stride;
+        for (size_t part = 0; part < parts; part++) {
+            unfold_a8(job, row, part * kz_a8_row_bytes(job->a->columns),
+                      out + part * kz_a8_row_bytes(job->out->columns));
+        }
+    }
+}
+
 void kz_op_unfold(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands) {
     kz_row_job job = {
         .instruction = instruction, .a = operands[0], .out = operands[1], .make = make_unfolded};
-    kz_run_rows(call, &job);
+    if (kz_type_is_activation(job.a->type)) {
+        kz_call_run(call, unfold_quantised, &job, job.out->rows, kz_row_grain(job.out));
+    } else {
+        kz_run_rows(call, &job);
+    }
 }
 
 // Terms are added from the last row of x that reaches this one to the first, j rising.

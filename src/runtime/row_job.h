@@ -28,6 +28,8 @@ static inline const float *kz_row_of(const kz_operand *operand, size_t row) {
 
 // What makes rows of `type` from f32 ones; NULL for rows that stay f32.
 kz_quantise_kernel kz_row_quantise(const kz_kernels *kernels, kz_type type);
+// Rows that one thread takes at a time.
+size_t kz_row_grain(const kz_operand *out);
 // Makes all rows of job->out. A row that is to be quantised has KZ_COLUMN_LIMIT columns at most.
 void kz_run_rows(kz_call *call, kz_row_job *job);
 

@@ -1,7 +1,8 @@
 // quantise.c: activations for quantised weights.
 //   in   LINEARs whose x is f32 everywhere
-//   out  x is KZ_A8, or KZ_A16 in a graph of fine activations, where the weight is quantised
-// A value that only such LINEARs read is quantised by the op that makes it; any other gets a
+//   out  x is KZ_A8, or KZ_A16 in a graph of fine activations, where the weight is quantised, and
+//        where UNFOLD makes that x from whole blocks, what it reads is too
+// A value that only they read is quantised by the op that makes it; any other gets a
 // QUANTISE in front of its first reader.
 #include <string.h>
 
@@ -11,7 +12,7 @@
 static bool can_quantise(kz_op op) {
     return op == KZ_OP_RMS_NORM || op == KZ_OP_LAYER_NORM || op == KZ_OP_UNFOLD ||
            op == KZ_OP_ACTIVATE || op == KZ_OP_GATE || op == KZ_OP_MAP || op == KZ_OP_SNAKE ||
-           op == KZ_OP_SCALE_SHIFT;
+           op == KZ_OP_SCALE_SHIFT || op == KZ_OP_JOIN_TAIL;
 }
 
 static kz_type activation_type(const kz_graph_method *method) {
@@ -38,8 +39,19 @@ static bool has_quantised_weight(const kz_graph_method *method, const kz_instruc
     return kz_type_block_elements(method->graph->weights[weight].type) > 1;
 }
 
-// True when every use of `value` is as x of a LINEAR with quantised weights, and one op that can
-// quantise makes it.
+// Windows of quantised rows: blocks stay whole.
+static bool is_quantised_unfold(const kz_graph_method *method, const kz_instruction *instruction) {
+    return instruction->op == KZ_OP_UNFOLD &&
+           kz_type_is_activation(method->values[instruction->operands[1]].type) &&
+           kz_method_columns_of(method, instruction->operands[0]) % KZ_BLOCK == 0;
+}
+
+static bool reads_quantised(const kz_graph_method *method, const kz_instruction *instruction) {
+    return has_quantised_weight(method, instruction) || is_quantised_unfold(method, instruction);
+}
+
+// True when every use of `value` is as x of what reads quantised rows, and one op that can quantise
+// makes it.
 static bool can_become_quantised(const kz_graph_method *method, uint32_t value) {
     bool is_made = false;
     if (method->values[value].kind != KZ_VALUE_ARENA) {
@@ -60,7 +72,7 @@ static bool can_become_quantised(const kz_graph_method *method, uint32_t value) 
             }
             // The written operand of these ops is their last.
             const bool is_maker = j == count - 1 && can_quantise(instruction->op) && !is_made;
-            if (!is_maker && !(j == 0 && has_quantised_weight(method, instruction))) {
+            if (!is_maker && !(j == 0 && reads_quantised(method, instruction))) {
                 return false;
             }
             is_made = is_made || is_maker;
@@ -111,25 +123,37 @@ static kazeia_status insert_quantise(kz_graph_method *method, uint32_t value, si
     return KAZEIA_OK;
 }
 
+// Gives the instruction at *place, which may move on by one, an x that is quantised.
+static kazeia_status quantise_x(kz_graph_method *method, size_t *place) {
+    const uint32_t x = method->instructions[*place].operands[0];
+    // A reader before this one has settled it.
+    if (kz_type_is_activation(method->values[x].type)) {
+        return KAZEIA_OK;
+    }
+    if (can_become_quantised(method, x)) {
+        method->values[x].type = activation_type(method);
+        return KAZEIA_OK;
+    }
+    uint32_t quantised = find_quantised(method, x, *place);
+    if (quantised == KZ_NO_VALUE) {
+        KZ_TRY(insert_quantise(method, x, *place, &quantised));
+        (*place)++;
+    }
+    method->instructions[*place].operands[0] = quantised;
+    return KAZEIA_OK;
+}
+
 static kazeia_status quantise_method(kz_graph_method *method) {
     for (size_t i = 0; i < method->instruction_count; i++) {
-        const uint32_t x = method->instructions[i].operands[0];
-        // A reader before this one has settled it.
-        if (!has_quantised_weight(method, &method->instructions[i]) ||
-            kz_type_is_activation(method->values[x].type)) {
-            continue;
+        if (has_quantised_weight(method, &method->instructions[i])) {
+            KZ_TRY(quantise_x(method, &i));
         }
-        if (can_become_quantised(method, x)) {
-            method->values[x].type = activation_type(method);
-            continue;
+    }
+    // Once it is known which windows are quantised: their rows then are, before they are repeated.
+    for (size_t i = 0; i < method->instruction_count; i++) {
+        if (is_quantised_unfold(method, &method->instructions[i])) {
+            KZ_TRY(quantise_x(method, &i));
         }
-        uint32_t quantised = find_quantised(method, x, i);
-        if (quantised == KZ_NO_VALUE) {
-            // The instruction moves one place on, hence the step.
-            KZ_TRY(insert_quantise(method, x, i, &quantised));
-            i++;
-        }
-        method->instructions[i].operands[0] = quantised;
     }
     return KAZEIA_OK;
 }

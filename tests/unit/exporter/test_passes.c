@@ -253,8 +253,34 @@ static void inputs_and_views_are_quantised_apart(void **state) {
     kz_graph_clear(&s.graph);
 }
 
+// A convolution whose columns are whole blocks: what UNFOLD repeats is quantised before, by the op
+// that makes it, or once for all windows.
+static void windows_repeat_what_is_quantised(void **state) {
+    const kz_window window = {.kernel = 3, .stride = 1, .dilation = 1, .left = 1, .right = 1};
+    sample s;
+    (void)state;
+    sample_init(&s);
+    s.graph.weights[s.q].columns = 3 * 64;
+    const uint32_t tail = kz_graph_add_tail(&s.graph, "tail", 2, 64);
+    const uint32_t joined = kz_node_join_tail(s.method, s.x, tail);
+    const kz_window causal = {.kernel = 3, .stride = 1, .dilation = 1};
+    const uint32_t first = linear(&s, kz_node_unfold(s.method, joined, &causal), s.q, KZ_NO_VALUE);
+    (void)linear(&s, kz_node_unfold(s.method, first, &window), s.q, s.y);
+    CHECK(kz_pass_quantise(&s.graph));
+    assert_int_equal(s.method->values[joined].type, KZ_A8);
+    assert_int_equal(s.method->values[first].type, KZ_F32);
+    assert_int_equal(count_ops(s.method, KZ_OP_QUANTISE), 1);
+    assert_int_equal(s.method->instructions[3].op, KZ_OP_QUANTISE);
+    assert_int_equal(s.method->instructions[3].operands[0], first);
+    assert_int_equal(s.method->instructions[4].operands[0], s.method->instructions[3].operands[1]);
+    CHECK(kz_pass_plan_memory(&s.graph));
+    check_graph(&s.graph);
+    kz_graph_clear(&s.graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(windows_repeat_what_is_quantised),
         cmocka_unit_test(one_format_for_all_matrices),
         cmocka_unit_test(sources_keep_their_formats),
         cmocka_unit_test(a_recipe_overrides_by_name),

@@ -251,6 +251,8 @@ static void heads_and_caches(void **state) {
     REFUSED("memory apart", OP(0, ATTENTION)->operands[6] = OP(0, ATTENTION)->operands[0]);
     REFUSED("columns in whole heads", OP(1, ATTENTION_FULL)->ints[0] = 5);
     REFUSED("memory apart", OP(1, ATTENTION_FULL)->operands[3] = OP(1, ACTIVATE)->operands[1]);
+    REFUSED("quantised as operand 0", OP(0, LINEAR)->operands[1] = OP(0, LINEAR)->operands[4];
+            OP(0, LINEAR)->op = KZ_OP_UNFOLD);
     REFUSED("kernel is 0", OP(1, UNFOLD)->ints[0] = 0);
     REFUSED("stride is 0", OP(1, UNFOLD)->ints[1] = 0);
     REFUSED("dilation is 0", OP(1, UNFOLD)->ints[2] = 0);

@@ -277,7 +277,9 @@ static double padded_x(ptrdiff_t place, size_t rows, size_t columns, size_t c) {
     return place < 0 || (size_t)place >= rows ? 0.0 : (double)run.x[(size_t)place * columns + c];
 }
 
-static void check_unfold(kz_type type, int kernel, int stride, int dilation, int left, int right) {
+// `x_type` is f32, or that of the windows: x is quantised before it is repeated.
+static void check_unfold(kz_type x_type, kz_type type, int kernel, int stride, int dilation,
+                         int left, int right) {
     enum { CHANNELS = 32 };
     op_run_begin(&run, 19);
     kz_dim rows;
@@ -289,7 +291,12 @@ static void check_unfold(kz_type type, int kernel, int stride, int dilation, int
     const uint32_t weight =
         tiny_matrix(&run.builder, "weight", type == KZ_F32 ? KZ_F32 : KZ_Q8_0, 16, columns, 1.0f);
     const uint32_t unfolded = tiny_rows(run.method, type, rows, columns);
-    kz_instruction *op = tiny_add(run.method, KZ_OP_UNFOLD, (uint32_t[]){x, unfolded}, 2);
+    uint32_t source = x;
+    if (x_type != KZ_F32) {
+        source = tiny_rows(run.method, x_type, run.t, CHANNELS);
+        tiny_add(run.method, KZ_OP_QUANTISE, (uint32_t[]){x, source}, 2);
+    }
+    kz_instruction *op = tiny_add(run.method, KZ_OP_UNFOLD, (uint32_t[]){source, unfolded}, 2);
     const int ints[] = {kernel, stride, dilation, left, right};
     memcpy(op->ints, ints, sizeof ints);
     tiny_add(run.method, KZ_OP_LINEAR,
@@ -319,13 +326,14 @@ static void check_unfold(kz_type type, int kernel, int stride, int dilation, int
 
 static void windows_step_dilate_and_pad(void **state) {
     (void)state;
-    static const kz_type types[] = {KZ_F32, KZ_A8, KZ_A16};
-    for (size_t i = 0; i < 3; i++) {
-        check_unfold(types[i], 3, 1, 1, 1, 1);
-        check_unfold(types[i], 3, 2, 1, 0, 1);
-        check_unfold(types[i], 7, 1, 3, 18, 0);
-        check_unfold(types[i], 4, 3, 2, 1, 5);
-        check_unfold(types[i], 1, 5, 1, 0, 0);
+    static const kz_type types[][2] = {
+        {KZ_F32, KZ_F32}, {KZ_F32, KZ_A8}, {KZ_F32, KZ_A16}, {KZ_A8, KZ_A8}, {KZ_A16, KZ_A16}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        check_unfold(types[i][0], types[i][1], 3, 1, 1, 1, 1);
+        check_unfold(types[i][0], types[i][1], 3, 2, 1, 0, 1);
+        check_unfold(types[i][0], types[i][1], 7, 1, 3, 18, 0);
+        check_unfold(types[i][0], types[i][1], 4, 3, 2, 1, 5);
+        check_unfold(types[i][0], types[i][1], 1, 5, 1, 0, 0);
     }
 }
 
@@ -425,11 +433,12 @@ static void channels_are_convolved_alone(void **state) {
 // A causal stack: by channel, dense, up by two with overlap, recurrent. C_IN channels to C_OUT.
 enum { C_IN = 32, C_OUT = 16, UP = 2 };
 
-static uint32_t joined(uint32_t x, kz_dim rows, uint32_t tail, uint32_t columns, const char *name) {
+static uint32_t joined(uint32_t x, kz_type type, kz_dim rows, uint32_t tail, uint32_t columns,
+                       const char *name) {
     const uint32_t state = tiny_state(&run.builder, name, KZ_F32, tail, 1, columns);
     kz_dim longer;
     assert_true(kz_dim_window(&rows, (int32_t)tail, 1, &longer));
-    const uint32_t out = tiny_rows(run.method, KZ_F32, longer, columns);
+    const uint32_t out = tiny_rows(run.method, type, longer, columns);
     tiny_add(run.method, KZ_OP_JOIN_TAIL, (uint32_t[]){x, tiny_state_value(run.method, state), out},
              3);
     return out;
@@ -446,7 +455,7 @@ static uint32_t dense(uint32_t x, kz_dim rows, kz_type type, const char *name, u
 }
 
 static uint32_t add_causal(uint32_t x) {
-    const uint32_t long_x = joined(x, run.t, 12, C_IN, "tail.depthwise");
+    const uint32_t long_x = joined(x, KZ_F32, run.t, 12, C_IN, "tail.depthwise");
     const uint32_t taps = tiny_table(&run.builder, "taps", 7, C_IN);
     const uint32_t mixed = tiny_rows(run.method, KZ_F32, run.t, C_IN);
     kz_instruction *depthwise =
@@ -454,7 +463,7 @@ static uint32_t add_causal(uint32_t x) {
                  (uint32_t[]){long_x, tiny_weight_value(run.method, taps), KZ_NO_VALUE, mixed}, 4);
     const int ints[] = {7, 2, 0, 0, 1};
     memcpy(depthwise->ints, ints, sizeof ints);
-    const uint32_t long_mixed = joined(mixed, run.t, 4, C_IN, "tail.dense");
+    const uint32_t long_mixed = joined(mixed, KZ_A8, run.t, 4, C_IN, "tail.dense");
     const uint32_t unfolded = tiny_rows(run.method, KZ_A8, run.t, 3 * C_IN);
     kz_instruction *unfold =
         tiny_add(run.method, KZ_OP_UNFOLD, (uint32_t[]){long_mixed, unfolded}, 2);
@@ -475,7 +484,7 @@ static void make_stream(uint32_t threads, kz_type recurrent) {
              4);
     // A kernel of two strides needs the row before; its first and last halves are left out.
     const kz_dim longer = {.scale = {1}, .offset = 1, .divisor = 1};
-    const uint32_t long_low = joined(waved, run.t, 1, C_OUT, "tail.up");
+    const uint32_t long_low = joined(waved, KZ_F32, run.t, 1, C_OUT, "tail.up");
     const uint32_t spread = dense(long_low, longer, KZ_F32, "up", C_OUT, (uint32_t)2 * UP * 4 * 32);
     const uint32_t up = tiny_rows(run.method, KZ_F32, twice, 4 * 32);
     kz_instruction *fold =
