@@ -1,14 +1,16 @@
 // beam.c: a beam search over a trie, scored against a prior.
 //
 // in: a session and a trie. out: finished nodes with scores. Log-probabilities only fall, so the
-// search ends by itself: what lies too far below the best finished sequence cannot win any more.
+// search ends by itself: what lies too far below the best sequence cannot win any more. Most of
+// what is said is nothing of the trie, and shows it after a few tokens.
 #include "generate/beam.h"
 
 #include <math.h>
 #include <string.h>
 
-// Logits this far below the largest add less than 1e-4 to a sum over any vocabulary of ours.
-#define NEGLIGIBLE 20.0f
+#include "generate/sampler.h"
+
+enum { PROMPT_LIMIT = 128, PATH_TOKENS = 128 };
 
 // One unfinished sequence. Its last token is not computed yet.
 typedef struct hypothesis {
@@ -33,25 +35,11 @@ struct kz_beam {
     kz_session *session;
     const kz_beam_search *search;
     kz_beam_cost cost;
-    int32_t path[KZ_BEAM_WIDTH_LIMIT][128]; // tokens of each slot's beam
-    uint32_t depth;                         // tokens of each path
+    int32_t path[KZ_BEAM_WIDTH_LIMIT][PATH_TOKENS]; // tokens of each slot's beam
+    uint32_t depth;                                 // tokens of each path
 };
 
 // ---- numbers
-
-static float log_sum(const float *logits, uint32_t count) {
-    float largest = -INFINITY;
-    double sum = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        largest = logits[i] > largest ? logits[i] : largest;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (logits[i] > largest - NEGLIGIBLE) {
-            sum += (double)expf(logits[i] - largest);
-        }
-    }
-    return largest + (float)log(sum);
-}
 
 // Log-probability of any of the terminators.
 static float terminator_mass(const kz_beam *beam, const float *logits, float total) {
@@ -99,7 +87,7 @@ static void keep_next(kz_beam *beam, const hypothesis *candidate) {
 
 static void learn_prior(kz_beam *beam, uint32_t node, const float *logits, size_t child_count) {
     kz_beam_prior *prior = prior_of(beam, node);
-    const float total = log_sum(logits, beam->vocabulary);
+    const float total = (float)kz_logits_log_sum(logits, beam->vocabulary);
     for (size_t i = 0; i < child_count; i++) {
         prior_of(beam, beam->children[i].node)->sum =
             prior->sum + logits[beam->children[i].token] - total;
@@ -123,7 +111,7 @@ static void extend_one(kz_beam *beam, const hypothesis *own, const float *logits
     const kz_token_trie *trie = beam->search->trie;
     const size_t all = trie->children(trie->context, own->node, beam->children, beam->vocabulary);
     const size_t count = all < beam->vocabulary ? all : beam->vocabulary;
-    const float total = log_sum(logits, beam->vocabulary);
+    const float total = (float)kz_logits_log_sum(logits, beam->vocabulary);
     if (prior_logits != NULL) {
         learn_prior(beam, own->node, prior_logits, count);
     }
@@ -186,21 +174,53 @@ static void place_next(kz_beam *beam) {
     beam->depth++;
 }
 
+// How many of the first `limit` tokens, the prompt's included, the prior sequence of `other` holds
+// and those of `slot` have in common. A prior sequence holds a beginning of its slot's path,
+// whatever became of the beam.
+static uint32_t count_shared(const kz_beam *beam, uint32_t slot, uint32_t other, uint32_t limit) {
+    const uint32_t prompt = beam->search->prompt_count;
+    const uint32_t held = kz_session_length(beam->session, prior_sequence(beam, other));
+    const uint32_t end = held < limit ? held : limit;
+    uint32_t shared = end < prompt ? end : prompt;
+    while (shared < end &&
+           beam->path[other][shared - prompt] == beam->path[slot][shared - prompt]) {
+        shared++;
+    }
+    return shared;
+}
+
+// The prior sequence that already holds the most of what the slot's one needs becomes the slot's.
+static uint32_t borrow_prior(kz_beam *beam, uint32_t slot, uint32_t wanted) {
+    const uint32_t own = prior_sequence(beam, slot);
+    uint32_t best = slot, most = kz_session_length(beam->session, own);
+    for (uint32_t other = 0; other < beam->width; other++) {
+        const uint32_t shared = count_shared(beam, slot, other, wanted);
+        if (shared > most) {
+            best = other;
+            most = shared;
+        }
+    }
+    if (best != slot) {
+        kz_cache_rows_fork(kz_session_rows(beam->session), prior_sequence(beam, best), own, most);
+    }
+    return most;
+}
+
 // Where priors were known on the way, their sequence has not seen the tokens since: it is brought
 // up to the token before the last.
 static kazeia_status catch_up(kz_beam *beam, uint32_t slot) {
     const kz_beam_search *search = beam->search;
-    const uint32_t sequence = prior_sequence(beam, slot);
-    const uint32_t have = kz_session_length(beam->session, sequence);
     const uint32_t wanted = search->prompt_count + beam->depth - 1;
-    int32_t ids[256];
+    const uint32_t held = borrow_prior(beam, slot, wanted);
+    int32_t ids[PROMPT_LIMIT + PATH_TOKENS];
     uint32_t count = 0;
-    for (uint32_t i = have; i < wanted; i++) {
+    for (uint32_t i = held; i < wanted; i++) {
         ids[count++] = i < search->prompt_count ? search->prompt[i]
                                                 : beam->path[slot][i - search->prompt_count];
     }
     beam->cost.prior_tokens += count;
-    return count == 0 ? KAZEIA_OK : kz_session_extend(beam->session, sequence, ids, count);
+    return count == 0 ? KAZEIA_OK
+                      : kz_session_extend(beam->session, prior_sequence(beam, slot), ids, count);
 }
 
 // Rows of the step: first the beams, then the priors that are not known, each in order.
@@ -231,9 +251,21 @@ static const float *row(const kz_beam *beam, uint32_t index) {
     return beam->logits + (size_t)index * beam->vocabulary;
 }
 
+// The least key that may still win. A finished sequence that the sound does not end with keeps only
+// those alive that may overtake it.
+static float least_key(const kz_beam *beam) {
+    const kz_beam_search *search = beam->search;
+    const float best = beam->next[0].key, spread = best - search->spread;
+    if (beam->found_count == 0 || beam->found[0].score < search->floor) {
+        return best < search->floor + search->floor_rise * (float)beam->depth ? INFINITY : spread;
+    }
+    const bool is_end = beam->found[0].end >= search->end_floor;
+    return fmaxf(spread, beam->found[0].score - (is_end ? search->margin : search->rise));
+}
+
 static void drop_hopeless(kz_beam *beam) {
-    while (beam->found_count > 0 && beam->next_count > 0 &&
-           beam->next[beam->next_count - 1].key < beam->found[0].score - beam->search->margin) {
+    const float least = beam->next_count > 0 ? least_key(beam) : 0;
+    while (beam->next_count > 0 && beam->next[beam->next_count - 1].key < least) {
         beam->next_count--;
     }
 }
@@ -272,7 +304,12 @@ static kazeia_status begin(kz_beam *beam) {
 kazeia_status kz_beam_run(kz_beam *beam, kz_session *session, const kz_beam_search *search,
                           const kz_beam_found **out_found, uint32_t *out_count,
                           kz_beam_cost *out_cost) {
-    const uint32_t limit = search->token_limit < 127 ? search->token_limit : 127;
+    const uint32_t limit =
+        search->token_limit < PATH_TOKENS - 1 ? search->token_limit : PATH_TOKENS - 1;
+    if (search->prompt_count < 1 || search->prompt_count > PROMPT_LIMIT) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "beam: a prompt of %u tokens, expected 1 to %d",
+                       search->prompt_count, PROMPT_LIMIT);
+    }
     beam->session = session;
     beam->search = search;
     KZ_TRY(begin(beam));

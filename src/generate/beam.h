@@ -42,7 +42,14 @@ typedef struct kz_beam_search {
     const int64_t *terminators;
     uint32_t terminator_count;
     float prior_weight;
-    float margin;         // hypotheses this far below the best finished one are dropped
+    // What cannot win any more is dropped: hypotheses this far below the best finished one, or
+    // `rise` below one that the sequence goes on behind (its end below `end_floor`); and those
+    // `spread` below the best of their step.
+    float margin, rise, end_floor, spread;
+    // While nothing above `floor` is finished, the search ends without a result when the best
+    // hypothesis of a step is below `floor`, and `floor_rise` more for each token before it:
+    // nothing of the trie was heard.
+    float floor, floor_rise;
     uint32_t token_limit; // longest sequence behind the prompt
 } kz_beam_search;
 

@@ -168,6 +168,34 @@ double kz_logits_log_probability(const float *logits, size_t count, int32_t toke
     return (double)logits[token] - (double)logits[best] - log(sum);
 }
 
+// Of the largest number, in lanes as the sums are; -infinity when none is a number.
+static float largest_of(const float *logits, size_t count) {
+    float lanes[SUM_LANES], largest = -INFINITY;
+    size_t i = 0;
+    for (size_t lane = 0; lane < SUM_LANES; lane++) {
+        lanes[lane] = -INFINITY;
+    }
+    for (; i + SUM_LANES <= count; i += SUM_LANES) {
+        for (size_t lane = 0; lane < SUM_LANES; lane++) {
+            lanes[lane] = logits[i + lane] > lanes[lane] ? logits[i + lane] : lanes[lane];
+        }
+    }
+    for (; i < count; i++) {
+        largest = logits[i] > largest ? logits[i] : largest;
+    }
+    for (size_t lane = 0; lane < SUM_LANES; lane++) {
+        largest = lanes[lane] > largest ? lanes[lane] : largest;
+    }
+    return largest;
+}
+
+double kz_logits_log_sum(const float *logits, size_t count) {
+    const float largest = largest_of(logits, count);
+    // Differences of infinite logits are no numbers.
+    return largest - largest != 0 ? (double)largest
+                                  : (double)largest + log(sum_row(logits, count, 1.0f, largest));
+}
+
 // --- Sorting ------------------------------------------------------------------------------------
 
 // Equal scores are ordered by id, so the order in which a heap happens to hold them does not show.

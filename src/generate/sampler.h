@@ -59,5 +59,8 @@ int32_t kz_logits_best(const float *logits, size_t count);
 // Natural log softmax of `token` (< count). Exponentials are good to 2e-7 of themselves and summed
 // in double. -infinity for a token that cannot be, and when no logit is a number.
 double kz_logits_log_probability(const float *logits, size_t count, int32_t token);
+// Natural log of the sum of all e^logit, to the same precision: what a logit must be less of to be
+// its log softmax. Infinite when a logit is, or when none is a number.
+double kz_logits_log_sum(const float *logits, size_t count);
 
 #endif

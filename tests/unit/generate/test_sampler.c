@@ -181,6 +181,8 @@ static void infinite_logits_share_the_probability(void **state) {
     assert_true(fabs(kz_logits_log_probability(logits, 4, 1) + log(2.0)) < 1e-6);
     assert_true(kz_logits_log_probability(logits, 4, 0) == -INFINITY);
     assert_true(kz_logits_log_probability(logits, 4, 2) == -INFINITY);
+    assert_true(kz_logits_log_sum(logits, 4) == INFINITY);
+    assert_true(kz_logits_log_sum(logits + 2, 1) == -INFINITY); // no number
 }
 
 // A row as long as a vocabulary, against sums in double.
@@ -198,6 +200,7 @@ static void test_log_probabilities_of_a_long_row(void **state) {
         const double found = kz_logits_log_probability(logits, count, (int32_t)i);
         assert_true(fabs(found - right) < 1e-5);
     }
+    assert_true(fabs(kz_logits_log_sum(logits, count) - 20.0 - log(sum)) < 1e-5);
 }
 
 // A min-p that refuses nothing goes by candidates, no filter goes by blocks: the draws agree. Rows
