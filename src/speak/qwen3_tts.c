@@ -2,14 +2,14 @@
 //   in   sentences, each ended by a line break
 //   out  samples
 // One `next` does one bounded piece: it takes a sentence, makes a frame, or decodes the frames that
-// wait. The first frame is decoded alone, so that sound comes early; later ones by fours, which the
-// codec does in half the time.
+// wait. The first frame is decoded alone, so that sound comes early; then by twos, fours and
+// eights, each while the sound before it is heard: eight at once take the codec a third less time.
 #include <string.h>
 
 #include "base/clock.h"
 #include "speak/qwen3_tts_state.h"
 
-#define CHUNK_FRAMES 4u
+#define CHUNK_FRAMES 8u
 // Drawn codes now and then fall into a silence that never ends. Three seconds are longer than any
 // pause within a sentence, and quieter than any room that was recorded.
 #define SILENCE_SECONDS 3.0f
@@ -188,7 +188,7 @@ static kazeia_status decode_waiting(kz_tts_voice *voice) {
     voice->sound_count = (size_t)voice->waiting_frames * codec->samples_per_frame;
     voice->sound_given = 0;
     voice->waiting_frames = 0;
-    voice->chunk_frames = most;
+    voice->chunk_frames = 2 * voice->chunk_frames < most ? 2 * voice->chunk_frames : most;
     guard_silence(voice);
     return KAZEIA_OK;
 }
