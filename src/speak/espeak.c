@@ -314,6 +314,10 @@ static kazeia_status next(kz_voice *base, float *out_samples, size_t capacity, s
     return KAZEIA_OK;
 }
 
+static kazeia_status set_language(kz_voice *base, const char *language) {
+    return choose_name("", language, ((espeak_voice *)base)->name);
+}
+
 const kz_voice_table kz_espeak_voice_table = {
     .kind = "espeak",
     .open = open_voice,
@@ -323,4 +327,5 @@ const kz_voice_table kz_espeak_voice_table = {
     .cancel = cancel,
     .reset = reset,
     .close = close_voice,
+    .set_language = set_language,
 };

@@ -73,7 +73,7 @@ static int compare_symbols(const void *a, const void *b) {
     return (first > second) - (first < second);
 }
 
-static int32_t find_id(const kz_kokoro_symbols *symbols, uint32_t code_point) {
+int32_t kz_kokoro_symbol_id(const kz_kokoro_symbols *symbols, uint32_t code_point) {
     const kz_kokoro_symbol wanted = {code_point, 0};
     const kz_kokoro_symbol *found =
         bsearch(&wanted, symbols->symbols, symbols->count, sizeof wanted, compare_symbols);
@@ -103,7 +103,7 @@ static kazeia_status check_symbols(kz_kokoro_symbols *symbols) {
                            symbols->symbols[i].code_point);
         }
     }
-    symbols->space = find_id(symbols, ' ');
+    symbols->space = kz_kokoro_symbol_id(symbols, ' ');
     return symbols->space >= 0 ? KAZEIA_OK
                                : kz_fail(KAZEIA_BAD_FILE, "program: speak.symbols has no space");
 }
@@ -152,7 +152,7 @@ static size_t write_ids(const kz_kokoro_symbols *symbols, kz_text_view text, int
     size_t written = 0;
     for (size_t at = 0; at < text.count && written < 2;) {
         const kz_utf8_char c = kz_utf8_read_last(text.bytes + at, text.count - at);
-        const int32_t id = find_id(symbols, c.code_point);
+        const int32_t id = kz_kokoro_symbol_id(symbols, c.code_point);
         if (id >= 0) {
             out_ids[written++] = id;
         }

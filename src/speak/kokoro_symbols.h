@@ -43,6 +43,8 @@ typedef struct kz_kokoro_symbols {
 KAZEIA_MUST_CHECK kazeia_status kz_kokoro_symbols_read(const kz_program *program, int64_t id_count,
                                                        kz_kokoro_symbols *out_symbols);
 
+// The id of one character; -1 when the program does not have it.
+int32_t kz_kokoro_symbol_id(const kz_kokoro_symbols *symbols, uint32_t code_point);
 // The ids of some IPA into `out_ids`; characters that the program does not know are left out.
 // Returns how many; *out_taken is how many bytes of the IPA they stand for: all of them, unless
 // there are more than `capacity`, at least 2, ids.

@@ -1,5 +1,5 @@
 // qwen3_tts.c: the voice as a stage.
-//   in   sentences, each ended by a line break
+//   in   sentences as they are written, each ended by a line break
 //   out  samples
 // One `next` does one bounded piece: it takes a sentence, makes a frame, or decodes the frames that
 // wait. The first frame is decoded alone, so that sound comes early; then by twos, fours and
@@ -35,12 +35,12 @@ static kazeia_status feed(kz_voice *base, const char *text, size_t count, size_t
     if (voice->is_finished) {
         status = kz_fail(KAZEIA_BAD_ARGUMENT, "voice: fed after finish");
     } else {
-        const size_t room = KZ_TTS_QUEUE_BYTES - voice->text_count;
+        const size_t room = KZ_TTS_QUEUE_BYTES - voice->queued_count;
         *out_taken = count < room ? count : room;
         if (*out_taken) {
-            memcpy(voice->text + voice->text_count, text, *out_taken);
+            memcpy(voice->queue + voice->queued_count, text, *out_taken);
         }
-        voice->text_count += *out_taken;
+        voice->queued_count += *out_taken;
     }
     kz_mutex_unlock(&voice->text_lock);
     return status;
@@ -67,48 +67,15 @@ static void drop_sound(kz_tts_voice *voice) {
 
 static void reset(kz_voice *base) {
     kz_tts_voice *voice = of(base);
-    voice->text_count = 0;
+    voice->queued_count = 0;
     voice->is_finished = false;
+    kz_tts_clear_text(voice);
     drop_sound(voice);
     kz_session_resume(voice->session);
     kz_session_trim(voice->session, 0, 0);
     kz_sampler_reset(voice->talker_sampler);
     kz_sampler_reset(voice->predictor_sampler);
     atomic_store(&voice->is_cancelled, false);
-}
-
-// Bytes of the utterance that can begin, and with its line break; 0 when more text has to come. A
-// queue that is full without a break is spoken as it is.
-static size_t find_utterance(const kz_tts_voice *voice, size_t *out_taken) {
-    const char *end = voice->is_verbatim || voice->text_count == 0
-                          ? NULL
-                          : memchr(voice->text, '\n', voice->text_count);
-    if (end) {
-        *out_taken = (size_t)(end - voice->text) + 1;
-        return *out_taken - 1;
-    }
-    const bool is_all = voice->is_finished || voice->text_count == KZ_TTS_QUEUE_BYTES;
-    *out_taken = is_all ? voice->text_count : 0;
-    return *out_taken;
-}
-
-// Copies the next utterance behind its head; *out_count 0: it was an empty line.
-static kazeia_status take_line(kz_tts_voice *voice, size_t *out_count) {
-    static const char head[] = "assistant\n";
-    kazeia_status status = KAZEIA_OK;
-    size_t taken = 0;
-    kz_mutex_lock(&voice->text_lock);
-    const size_t count = find_utterance(voice, &taken);
-    if (taken == 0) {
-        status = voice->is_finished ? KAZEIA_DONE : KAZEIA_NEEDS_INPUT;
-    }
-    memcpy(voice->line, head, sizeof head - 1);
-    memcpy(voice->line + sizeof head - 1, voice->text, count);
-    voice->text_count -= taken;
-    memmove(voice->text, voice->text + taken, voice->text_count);
-    kz_mutex_unlock(&voice->text_lock);
-    *out_count = count ? sizeof head - 1 + count : 0;
-    return status;
 }
 
 // --- Sound --------------------------------------------------------------------------------------
@@ -133,13 +100,25 @@ static kazeia_status hear_reference(kz_tts_voice *voice) {
     return KAZEIA_OK;
 }
 
+// What must be known of the text before the first frame: all of it, or what the prompt has beside
+// the recording, or one token.
+static bool can_begin(const kz_tts_voice *voice) {
+    const size_t needed = voice->reference_frames ? voice->reference_frames + (size_t)1 : 1;
+    return voice->is_text_ended || (!voice->is_whole && voice->text_count >= needed);
+}
+
 static kazeia_status begin(kz_tts_voice *voice) {
-    size_t count = 0;
-    KZ_TRY(take_line(voice, &count));
-    if (count == 0) {
-        return KAZEIA_OK;
+    KZ_TRY(kz_tts_read_text(voice));
+    if (!can_begin(voice)) {
+        return KAZEIA_NEEDS_INPUT;
     }
-    KZ_TRY(kz_tts_build_prompt(voice, count));
+    if (!voice->is_line_begun) {
+        // An empty line, or the end of all text.
+        const bool has_break = voice->has_break;
+        kz_tts_clear_text(voice);
+        return has_break ? KAZEIA_OK : KAZEIA_DONE;
+    }
+    KZ_TRY(kz_tts_build_prompt(voice));
     KZ_TRY(hear_reference(voice));
     KZ_TRY(kz_tts_start(voice));
     voice->is_speaking = true;
@@ -193,19 +172,34 @@ static kazeia_status decode_waiting(kz_tts_voice *voice) {
     return KAZEIA_OK;
 }
 
+// Frames that wait are heard before the text is waited for.
+static kazeia_status make_or_decode(kz_tts_voice *voice) {
+    const kazeia_status status = make_frame(voice);
+    return status == KAZEIA_NEEDS_INPUT && voice->waiting_frames > 0 ? decode_waiting(voice)
+                                                                     : status;
+}
+
+// The rest of an utterance's text is dropped when it ends before that: it would be spoken as the
+// next one. It may not all be here yet.
+static kazeia_status end_utterance(kz_tts_voice *voice) {
+    kz_tts_drop_text(voice);
+    if (!voice->is_text_ended) {
+        return KAZEIA_NEEDS_INPUT;
+    }
+    voice->is_speaking = false;
+    kz_tts_clear_text(voice);
+    return KAZEIA_OK;
+}
+
 // One piece of work.
 static kazeia_status work(kz_tts_voice *voice) {
     if (!voice->is_speaking) {
         return begin(voice);
     }
     if (!voice->has_ended && voice->waiting_frames < voice->chunk_frames) {
-        return make_frame(voice);
+        return make_or_decode(voice);
     }
-    if (voice->waiting_frames > 0) {
-        return decode_waiting(voice);
-    }
-    voice->is_speaking = false;
-    return KAZEIA_OK;
+    return voice->waiting_frames > 0 ? decode_waiting(voice) : end_utterance(voice);
 }
 
 static kazeia_status next(kz_voice *base, float *out_samples, size_t capacity, size_t *out_count) {

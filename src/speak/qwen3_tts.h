@@ -1,6 +1,7 @@
 // qwen3_tts.h: a voice whose program writes codes of sound as a language model writes words.
 //
-//   in   sentences, each ended by a line break
+//   in   sentences as they are written, each ended by a line break: speech begins with the first
+//        word, where the layout allows it, and waits for text that is late
 //   out  mono samples at the program's rate
 //
 // Talker, code predictor and codec of Qwen3-TTS (docs/models/qwen3_tts.md): an utterance is rows of

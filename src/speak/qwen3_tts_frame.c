@@ -28,6 +28,7 @@ kazeia_status kz_tts_start(kz_tts_voice *voice) {
     see(voice, KZ_TTS_TAP_PREFILL, voice->prefill, voice->prefill_count, voice->hidden);
     kz_session_trim(voice->session, 0, 0);
     voice->frame = 0;
+    voice->has_frame = false;
     return kz_session_extend_rows(voice->session, 0, voice->prefill, voice->prefill_count);
 }
 
@@ -93,9 +94,9 @@ static kazeia_status predict_frame(kz_tts_voice *voice, int32_t *codes) {
 // --- The frame ----------------------------------------------------------------------------------
 
 static void sum_next_row(kz_tts_voice *voice) {
-    const float *text = voice->frame < voice->trailing_count
-                            ? voice->trailing + (size_t)voice->frame * voice->hidden
-                            : voice->pad_row;
+    const size_t place = voice->text_followed + voice->frame;
+    const float *text =
+        place < voice->text_known ? voice->text_rows + place * voice->hidden : voice->pad_row;
     memcpy(voice->next_row, voice->frame_rows, voice->hidden * sizeof *voice->next_row);
     for (uint32_t g = 1; g <= voice->groups; g++) {
         const float *row = g < voice->groups ? voice->frame_rows + (size_t)g * voice->hidden : text;
@@ -105,28 +106,47 @@ static void sum_next_row(kz_tts_voice *voice) {
     }
 }
 
-// The next talker step follows the frame at once: the reference does so too, and its logits are
-// there when the next frame is asked for.
-kazeia_status kz_tts_next_frame(kz_tts_voice *voice, int32_t *out_codes) {
-    const double start_ms = now_ms();
+// The talker's step with the last frame and its text. Text that is late is waited for: a pad would
+// tell the talker that there is no more.
+static kazeia_status give_frame(kz_tts_voice *voice) {
+    if (!kz_tts_has_text(voice, voice->frame)) {
+        KZ_TRY(kz_tts_read_text(voice));
+    }
+    if (!kz_tts_has_text(voice, voice->frame)) {
+        return KAZEIA_NEEDS_INPUT;
+    }
+    sum_next_row(voice);
+    voice->frame++;
+    voice->has_frame = false;
+    return kz_session_extend_rows(voice->session, 0, voice->next_row, 1);
+}
+
+static kazeia_status make_codes(kz_tts_voice *voice, int32_t *out_codes) {
     KZ_TRY(choose_first(voice, &out_codes[0]));
     if (out_codes[0] == voice->ids.eos) {
         return KAZEIA_DONE;
     }
-    if (voice->frame == voice->frame_cap) {
+    if (voice->frame == kz_tts_cap_frames(voice)) {
         voice->done.length_ends += voice->max_frames == 0;
         return KAZEIA_DONE;
     }
-    const double first_ms = now_ms();
+    const double start_ms = now_ms();
     KZ_TRY(predict_frame(voice, out_codes));
     see(voice, KZ_TTS_TAP_FRAME, out_codes, 1, voice->groups);
-    const double codes_ms = now_ms();
-    voice->first_codes[voice->frame] = out_codes[0];
-    sum_next_row(voice);
-    voice->frame++;
-    KZ_TRY(kz_session_extend_rows(voice->session, 0, voice->next_row, 1));
+    voice->done.predictor_ms += now_ms() - start_ms;
     voice->done.frames++;
-    voice->done.predictor_ms += codes_ms - first_ms;
-    voice->done.talker_ms += first_ms - start_ms + now_ms() - codes_ms;
+    voice->first_codes[voice->frame] = out_codes[0];
+    voice->has_frame = true;
     return KAZEIA_OK;
+}
+
+kazeia_status kz_tts_next_frame(kz_tts_voice *voice, int32_t *out_codes) {
+    const double start_ms = now_ms() - voice->done.predictor_ms;
+    if (voice->has_frame) {
+        KZ_TRY(give_frame(voice));
+    }
+    const kazeia_status status = make_codes(voice, out_codes);
+    // What was not the predictor's.
+    voice->done.talker_ms += now_ms() - voice->done.predictor_ms - start_ms;
+    return status;
 }

@@ -1,6 +1,6 @@
 // qwen3_tts_prompt.c: an utterance as the rows that the talker is given.
 //   in   text, the speaker, the instruction, a recording to go on from
-//   out  prefill rows, and the rows of text that follow frame by frame
+//   out  prefill rows, and which row of text goes with the first frame
 // Layouts are those of QwenLM's modeling_qwen3_tts.py (docs/models/qwen3_tts.md). Every row is a
 // text embedding, a codec embedding, or the sum of one of each.
 #include <string.h>
@@ -129,11 +129,6 @@ static kazeia_status reference_row(kz_tts_voice *voice, uint32_t frame, float *o
 
 // --- Layouts ------------------------------------------------------------------------------------
 
-static void set_trailing(kz_tts_voice *voice, size_t first, size_t count) {
-    voice->trailing = voice->text_rows + first * voice->hidden;
-    voice->trailing_count = count;
-}
-
 static const float *text_row(const kz_tts_voice *voice, size_t index) {
     return voice->text_rows + index * voice->hidden;
 }
@@ -161,9 +156,10 @@ static kazeia_status append_reference(kz_tts_voice *voice, size_t text_count) {
     return KAZEIA_OK;
 }
 
-static kazeia_status append_body(kz_tts_voice *voice, size_t count) {
+static kazeia_status append_body(kz_tts_voice *voice) {
+    const size_t count = voice->text_known;
     const size_t reference = voice->reference_frames ? voice->reference_frames + (size_t)1 : 0;
-    set_trailing(voice, 0, 0);
+    voice->text_followed = count;
     if (voice->is_whole) {
         KZ_TRY(append_all_text(voice, count));
         return reference ? append_reference(voice, 0)
@@ -171,51 +167,25 @@ static kazeia_status append_body(kz_tts_voice *voice, size_t count) {
     }
     if (reference) {
         KZ_TRY(append_reference(voice, count));
-        if (count > reference) {
-            set_trailing(voice, reference, count - reference);
-        }
+        voice->text_followed = count < reference ? count : reference;
         return KAZEIA_OK;
     }
-    KZ_TRY(append_sum(voice, text_row(voice, 0), voice->code_bos_row));
-    set_trailing(voice, 1, count - 1);
-    return KAZEIA_OK;
-}
-
-// An utterance may be too long for its tokens' room, or have none at all.
-static kazeia_status encode_line(kz_tts_voice *voice, size_t count, size_t *out_count) {
-    size_t text_count = 0;
-    if (voice->reference_count) {
-        memcpy(voice->text_ids, voice->reference_ids,
-               voice->reference_count * sizeof *voice->text_ids);
-    }
-    KZ_TRY(kz_tts_encode(voice, voice->line, count, 2, voice->text_ids + voice->reference_count,
-                         KZ_TTS_TEXT_TOKENS - voice->reference_count, &text_count));
-    if (text_count == 0) {
-        return kz_fail(KAZEIA_BAD_ARGUMENT, "voice: an utterance without text");
-    }
-    *out_count = voice->reference_count + text_count;
-    return KAZEIA_OK;
+    voice->text_followed = 1;
+    return append_sum(voice, text_row(voice, 0), voice->code_bos_row);
 }
 
 // A token of text takes 3 frames or so of speech: eight times that is no speech any more.
-static uint32_t cap_frames(const kz_tts_voice *voice, size_t text_count) {
-    const uint32_t by_text = 50 + 24 * (uint32_t)text_count;
+uint32_t kz_tts_cap_frames(const kz_tts_voice *voice) {
+    const uint32_t by_text = 50 + 24 * (uint32_t)voice->text_count;
     const uint32_t room = voice->context - (uint32_t)voice->prefill_count;
     uint32_t cap = voice->max_frames ? voice->max_frames : by_text;
     cap = cap < voice->frame_limit ? cap : voice->frame_limit;
     return cap < room ? cap : room;
 }
 
-kazeia_status kz_tts_build_prompt(kz_tts_voice *voice, size_t count) {
-    size_t tokens = 0;
+kazeia_status kz_tts_build_prompt(kz_tts_voice *voice) {
     voice->prefill_count = 0;
-    KZ_TRY(encode_line(voice, count, &tokens));
-    KZ_TRY(kz_tts_text_rows(voice, voice->text_ids, tokens, voice->text_rows));
-    memcpy(voice->text_rows + tokens * voice->hidden, voice->eos_row,
-           voice->hidden * sizeof *voice->eos_row);
     KZ_TRY(append_head(voice));
     KZ_TRY(append_codec_head(voice));
-    KZ_TRY(append_body(voice, tokens + 1));
-    voice->frame_cap = cap_frames(voice, tokens);
-    return KAZEIA_OK;
+    return append_body(voice);
 }

@@ -53,12 +53,14 @@ typedef struct kz_tts_voice {
     int32_t *predictor_zeros; // [groups]
 
     // One utterance.
-    uint32_t *text_ids; // [KZ_TTS_TEXT_TOKENS + 4]
-    float *text_rows;   // [KZ_TTS_TEXT_TOKENS][hidden]
-    float *prefill;     // [context][hidden]
+    uint32_t *text_ids;   // [KZ_TTS_TEXT_TOKENS + 4]: the recording's first
+    float *text_rows;     // [KZ_TTS_TEXT_TOKENS + 1][hidden]: of text_ids, then the end
+    size_t text_count;    // tokens so far
+    size_t text_known;    // rows: text_count, one more once the end is there
+    size_t text_followed; // rows that the prompt has; the next one goes with the first frame
+    bool is_text_ended;   // no more text belongs to the utterance
+    float *prefill;       // [context][hidden]
     size_t prefill_count;
-    const float *trailing; // in text_rows
-    size_t trailing_count;
     float *frame_rows;           // [groups][hidden]: embeddings of the frame's codes
     float *pair_rows;            // [2][hidden]: what the predictor is given first
     float *next_row;             // [hidden]
@@ -66,8 +68,8 @@ typedef struct kz_tts_voice {
     float *code_logits;          // [codes]
     int32_t *first_codes;        // [frame_limit]: of the utterance, for the penalty
     uint32_t *counts;            // [vocabulary], for the penalty
-    uint32_t frame;              // frames made
-    uint32_t frame_cap;          // of this utterance
+    uint32_t frame;              // frames that the talker has been given
+    bool has_frame;              // one more is made: the talker waits for its text
     bool is_speaking, has_ended; // an utterance is under way; its codes are all there
 
     int32_t *waiting_codes; // [codec's frame_limit][groups]
@@ -81,10 +83,14 @@ typedef struct kz_tts_voice {
     atomic_bool is_cancelled;
     kz_mutex text_lock; // guards the queue, between the feeding and the speaking thread
     bool has_lock;
-    size_t text_count;
+    size_t queued_count;
     bool is_finished;
-    char text[KZ_TTS_QUEUE_BYTES];
-    char line[KZ_TTS_QUEUE_BYTES + 16]; // the utterance, behind "assistant\n"
+    char queue[KZ_TTS_QUEUE_BYTES];
+
+    // Text of the utterance that is no tokens yet, behind "assistant\n" at first.
+    bool is_line_begun, has_break; // some are tokens; it was ended by a line break
+    size_t line_count;
+    char line[KZ_TTS_QUEUE_BYTES + 16];
 } kz_tts_voice;
 
 // qwen3_tts_prompt.c: an utterance as rows.
@@ -97,13 +103,28 @@ KAZEIA_MUST_CHECK kazeia_status kz_tts_code_rows(kz_tts_voice *voice, const int3
 KAZEIA_MUST_CHECK kazeia_status kz_tts_encode(kz_tts_voice *voice, const char *text, size_t count,
                                               size_t skipped, uint32_t *out_ids, size_t capacity,
                                               size_t *out_count);
-// Fills prefill, trailing and what belongs to them from voice->line, whose text has `count` bytes.
-KAZEIA_MUST_CHECK kazeia_status kz_tts_build_prompt(kz_tts_voice *voice, size_t count);
+// Fills prefill from the text so far.
+KAZEIA_MUST_CHECK kazeia_status kz_tts_build_prompt(kz_tts_voice *voice);
+// Frames at most, by the text so far.
+uint32_t kz_tts_cap_frames(const kz_tts_voice *voice);
+
+// qwen3_tts_text.c: text as it comes, to tokens and rows.
+// The utterance has no text yet.
+void kz_tts_clear_text(kz_tts_voice *voice);
+// Turns what was fed of the utterance into tokens, as far as no later text can change them. A voice
+// that is given whole utterances (is_whole) waits for all of it.
+KAZEIA_MUST_CHECK kazeia_status kz_tts_read_text(kz_tts_voice *voice);
+// Takes what was fed of the utterance without speaking it.
+void kz_tts_drop_text(kz_tts_voice *voice);
+// Whether the row of text that belongs to frame `frame` is known: one of text, or the pad behind
+// its end.
+bool kz_tts_has_text(const kz_tts_voice *voice, size_t frame);
 
 // qwen3_tts_frame.c: one frame.
 // Gives the talker the prompt.
 KAZEIA_MUST_CHECK kazeia_status kz_tts_start(kz_tts_voice *voice);
-// Makes the next frame's codes, [groups], or DONE at the utterance's end.
+// Makes the next frame's codes, [groups], or DONE at the utterance's end; NEEDS_INPUT when the text
+// that belongs to the frame before has not come.
 KAZEIA_MUST_CHECK kazeia_status kz_tts_next_frame(kz_tts_voice *voice, int32_t *out_codes);
 
 // qwen3_tts.c, qwen3_tts_open.c

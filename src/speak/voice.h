@@ -45,6 +45,9 @@ struct kz_voice_table {
     void (*cancel)(kz_voice *voice);
     void (*reset)(kz_voice *voice);
     void (*close)(kz_voice *voice);
+    // Speaks another language (an ISO 639-1 code) from the next text on; only between reset and
+    // feed. NOT_FOUND or UNSUPPORTED leave the voice as it was. NULL: the voice has one language.
+    kazeia_status (*set_language)(kz_voice *voice, const char *language);
 };
 
 // Opens a built-in voice by its name, as "espeak:fr". NOT_FOUND when no kind of voice has the name;
