@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/thread.h"
 #include "kazeia/speak.h"
 #include "parity.h"
 #include "runtime/context.h"
@@ -132,18 +134,34 @@ static void compare_codes(const run *of, const shown *all, size_t part, const ch
     free(expected);
 }
 
-static size_t speak(kazeia_stage *stage, const char *text) {
+// All that there is to hear for now; returns what stopped it.
+static kazeia_status hear(kazeia_stage *stage, size_t *count) {
     float samples[4096];
-    size_t count = 0, all = 0, taken = 0;
+    size_t more = 0;
     kazeia_status status = KAZEIA_OK;
-    CHECK(kazeia_stage_feed(stage, text, strlen(text), &taken));
-    assert_int_equal(taken, strlen(text));
-    CHECK(kazeia_stage_finish(stage));
-    while ((status = kazeia_stage_next(stage, samples, 4096, &count)) == KAZEIA_OK) {
-        all += count;
+    while ((status = kazeia_stage_next(stage, samples, 4096, &more)) == KAZEIA_OK) {
+        *count += more;
     }
-    assert_int_equal(status, KAZEIA_DONE);
-    return all;
+    return status;
+}
+
+// The text comes `piece` bytes at a time, and what can be said of it is said at once. *out_early:
+// the samples that were heard before the end of the text was known.
+static size_t speak(kazeia_stage *stage, const char *text, size_t piece, size_t *out_early) {
+    const size_t length = strlen(text);
+    size_t count = 0, taken = 0;
+    for (size_t fed = 0; fed < length; fed += taken) {
+        const size_t left = length - fed;
+        CHECK(kazeia_stage_feed(stage, text + fed, left < piece ? left : piece, &taken));
+        assert_true(taken > 0);
+        if (piece < length) {
+            assert_int_equal(hear(stage, &count), KAZEIA_NEEDS_INPUT);
+        }
+    }
+    *out_early = count;
+    CHECK(kazeia_stage_finish(stage));
+    assert_int_equal(hear(stage, &count), KAZEIA_DONE);
+    return count;
 }
 
 static json_t *read_meta(const run *of) {
@@ -152,9 +170,9 @@ static json_t *read_meta(const run *of) {
     return parity_read_json(path);
 }
 
-static void compare_run(const voices *all, const run *of) {
+static void compare_run(const voices *all, const run *of, size_t piece) {
     json_t *meta = read_meta(of);
-    size_t vector_count = 0, code_count = 0, frames = 0;
+    size_t vector_count = 0, code_count = 0, frames = 0, early = 0;
     float *vector = of->has_vector ? read_values("base/speaker", "xvector", &vector_count) : NULL;
     int32_t *codes = of->reference ? read_values("base", of->reference, &code_count) : NULL;
     int32_t *expected = read_values(of->name, "codes", &frames);
@@ -178,7 +196,12 @@ static void compare_run(const voices *all, const run *of) {
     settings.watch = keep;
     settings.watch_context = &seen;
     CHECK(kazeia_speak_create(all->runtime, &settings, &stage));
-    assert_true(speak(stage, json_string_value(json_object_get(meta, "text"))) > 0);
+    const char *text = json_string_value(json_object_get(meta, "text"));
+    assert_true(speak(stage, text, piece, &early) > 0);
+    // Speech begins with the first words, but for as much text as a recording has beside it.
+    if (!of->reference) {
+        assert_int_equal(early > 0, piece < strlen(text) && !settings.is_whole);
+    }
     compare_floats(of, &seen, KAZEIA_SPEAK_PREFILL, "prefill");
     compare_floats(of, &seen, KAZEIA_SPEAK_LOGITS, "logits");
     compare_codes(of, &seen, KAZEIA_SPEAK_CODE, "code0");
@@ -194,6 +217,7 @@ static void compare_run(const voices *all, const run *of) {
     json_decref(meta);
 }
 
+// Whether the text comes at once or byte by byte, the voice says the same.
 static void runs_are_the_originals(void **state) {
     static const run runs[] = {
         {.name = "custom/french_vivian", .speaker = "vivian"},
@@ -208,7 +232,8 @@ static void runs_are_the_originals(void **state) {
         {.name = "base/no_speaker"},
         {.name = "base/ends_by_eos", .has_vector = true}};
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-        compare_run(*state, &runs[i]);
+        compare_run(*state, &runs[i], SIZE_MAX);
+        compare_run(*state, &runs[i], 1);
     }
 }
 
@@ -271,8 +296,8 @@ static void the_codec_is_the_originals_in_any_cutting(void **state) {
 // --- Cloning ------------------------------------------------------------------------------------
 
 // What a recording gives, `count` elements of 4 bytes at most; the number of them.
-static size_t clone(const voices *all, kazeia_program *program, kazeia_clone_part part,
-                    const float *samples, size_t sample_count, void *out, size_t capacity) {
+static size_t copy_voice(const voices *all, kazeia_program *program, kazeia_clone_part part,
+                         const float *samples, size_t sample_count, void *out, size_t capacity) {
     kazeia_stage *stage = NULL;
     size_t taken = 0, count = 0, made = 0;
     CHECK(kazeia_clone_create(all->runtime, program, part, &stage));
@@ -292,8 +317,9 @@ static void compare_encoder(const voices *all, kazeia_program *program, const ch
     float *samples = read_values(folder, "wav", &count);
     int32_t *expected = read_values(folder, "codes", &expected_count);
     int32_t *codes = calloc(expected_count + 1, sizeof *codes);
-    assert_int_equal(clone(all, program, KAZEIA_CLONE_CODES, samples, count, codes, expected_count),
-                     expected_count);
+    assert_int_equal(
+        copy_voice(all, program, KAZEIA_CLONE_CODES, samples, count, codes, expected_count),
+        expected_count);
     assert_memory_equal(codes, expected, 4 * expected_count);
     free(samples);
     free(expected);
@@ -313,7 +339,7 @@ static void a_speaker_has_the_originals_vector(void **state) {
     float *expected = read_values("base/speaker", "xvector", &expected_count);
     float *vector = calloc(expected_count + 1, sizeof *vector);
     assert_int_equal(
-        clone(all, all->base, KAZEIA_CLONE_VECTOR, samples, count, vector, expected_count),
+        copy_voice(all, all->base, KAZEIA_CLONE_VECTOR, samples, count, vector, expected_count),
         expected_count);
     const double apart = difference(vector, expected, expected_count);
     print_message("vector apart by %.1e\n", apart);
@@ -388,17 +414,31 @@ static void release(void *context, void *memory) {
     free(memory);
 }
 
-// So many pieces of work, then a cancel and a reset.
-static void speak_a_little(kazeia_stage *stage, int pieces) {
-    float samples[512];
+typedef struct canceller {
+    kazeia_stage *stage;
+    unsigned after_us;
+} canceller;
+
+static void cancel_later(void *context) {
+    const canceller *at = context;
+    (void)usleep(at->after_us);
+    kazeia_stage_cancel(at->stage);
+}
+
+// A cancel by another thread at some moment of the work, then a reset. No end is in sight: the text
+// is not finished.
+static void speak_a_little(kazeia_stage *stage, unsigned after_us) {
+    canceller at = {stage, after_us};
+    kz_thread thread;
     size_t taken = 0, count = 0;
-    CHECK(kazeia_stage_feed(stage, "Autre chose.", 12, &taken));
-    CHECK(kazeia_stage_finish(stage));
-    for (int i = 0; i < pieces; i++) {
-        CHECK(kazeia_stage_next(stage, samples, 512, &count));
-    }
-    kazeia_stage_cancel(stage);
-    assert_int_equal(kazeia_stage_next(stage, samples, 512, &count), KAZEIA_CANCELLED);
+    kazeia_status status = KAZEIA_OK;
+    CHECK(kazeia_stage_feed(stage, "Autre chose, de plus long. ", 27, &taken));
+    CHECK(kz_thread_start(&thread, cancel_later, &at));
+    do {
+        status = hear(stage, &count);
+    } while (status == KAZEIA_NEEDS_INPUT);
+    assert_int_equal(status, KAZEIA_CANCELLED);
+    kz_thread_join(&thread);
     CHECK(kazeia_stage_reset(stage));
 }
 
@@ -406,7 +446,7 @@ static void speak_a_little(kazeia_stage *stage, int pieces) {
 // allocated.
 static void a_cancelled_voice_speaks_as_before(void **state) {
     const voices *all = *state;
-    size_t allocations = 0;
+    size_t allocations = 0, early = 0;
     const kazeia_allocator allocator = {&allocations, count_and_allocate, release};
     const run of = {.name = "custom/auto"};
     kazeia_speak_settings settings = kazeia_speak_settings_default();
@@ -422,11 +462,11 @@ static void a_cancelled_voice_speaks_as_before(void **state) {
     CHECK(kazeia_speak_create(all->runtime, &settings, &stage));
     const size_t at_opening = allocations;
     for (int i = 0; i < 200; i++) {
-        speak_a_little(stage, i % 12);
+        speak_a_little(stage, (unsigned)(i * 7919 % 3000));
     }
     memset(seen.counts, 0, sizeof seen.counts);
     json_t *meta = read_meta(&of);
-    (void)speak(stage, json_string_value(json_object_get(meta, "text")));
+    (void)speak(stage, json_string_value(json_object_get(meta, "text")), SIZE_MAX, &early);
     compare_floats(&of, &seen, KAZEIA_SPEAK_LOGITS, "logits");
     compare_codes(&of, &seen, KAZEIA_SPEAK_FRAME, "codes");
     assert_int_equal(allocations, at_opening);
