@@ -3,7 +3,7 @@
 // in:  a command grammar, perhaps a home; sentences on standard input, or a file of tests
 // out: what was understood of each, a line for a line
 //
-// What needs a model (hear, tune) is in cmd_hear.c. A test file names for each line the fixtures
+// What needs a model is in cmd_hear.c and cmd_tune.c. A test file names for each line the fixtures
 // (the home) that it was written for; with --union all homes are one, which is nearer to life.
 #include "cmd_commands.h"
 
@@ -18,6 +18,31 @@ kazeia_status cli_commands_open(cli_run *run, const char *grammar,
                                 const kazeia_commands_options *options,
                                 kazeia_commands **out_commands) {
     return cli_checked(run, kazeia_commands_open(grammar, options, NULL, out_commands));
+}
+
+kazeia_status cli_for_each_object(cli_run *run, const char *path,
+                                  kazeia_status (*take)(void *context, json_t *object),
+                                  void *context) {
+    cli_sentence *failure = &run->failure;
+    cli_lines lines = {.stream = fopen(path, "r"), .name = path};
+    kazeia_status status = KAZEIA_OK;
+    if (lines.stream == NULL) {
+        return cli_fail(failure, KAZEIA_NOT_FOUND, "'%s' cannot be read. Is the path right?", path);
+    }
+    while (status == KAZEIA_OK && (status = cli_lines_next(&lines, failure)) == KAZEIA_OK) {
+        json_error_t error;
+        json_t *object = lines.bytes == 0 ? NULL : json_loadb(lines.text, lines.bytes, 0, &error);
+        if (json_is_object(object)) {
+            status = take(context, object);
+        } else if (lines.bytes > 0) {
+            status = cli_fail(failure, KAZEIA_BAD_FILE, "%s:%zu: expected a JSON object", path,
+                              lines.number);
+        }
+        json_decref(object);
+    }
+    cli_lines_clear(&lines);
+    (void)fclose(lines.stream);
+    return status == KAZEIA_DONE ? KAZEIA_OK : status;
 }
 
 // ---- match
@@ -158,33 +183,8 @@ static void add_home(testing *t, json_t *home) {
     }
 }
 
-// One JSON object of each line goes to `take`.
-static kazeia_status for_each_object(testing *t, const char *path,
-                                     kazeia_status (*take)(testing *t, json_t *object)) {
-    cli_sentence *failure = &t->run->failure;
-    cli_lines lines = {.stream = fopen(path, "r"), .name = path};
-    kazeia_status status = KAZEIA_OK;
-    if (lines.stream == NULL) {
-        return cli_fail(failure, KAZEIA_NOT_FOUND, "'%s' cannot be read. Is the path right?", path);
-    }
-    while (status == KAZEIA_OK && (status = cli_lines_next(&lines, failure)) == KAZEIA_OK) {
-        json_error_t error;
-        json_t *object = lines.bytes == 0 ? NULL : json_loadb(lines.text, lines.bytes, 0, &error);
-        if (json_is_object(object)) {
-            status = take(t, object);
-        } else if (lines.bytes > 0) {
-            status = cli_fail(failure, KAZEIA_BAD_FILE, "%s:%zu: expected a JSON object", path,
-                              lines.number);
-        }
-        json_decref(object);
-    }
-    cli_lines_clear(&lines);
-    (void)fclose(lines.stream);
-    return status == KAZEIA_DONE ? KAZEIA_OK : status;
-}
-
-static kazeia_status take_home(testing *t, json_t *object) {
-    add_home(t, object);
+static kazeia_status take_home(void *context, json_t *object) {
+    add_home(context, object);
     return KAZEIA_OK;
 }
 
@@ -215,7 +215,8 @@ static kazeia_status compile_for(testing *t, const json_t *test) {
 }
 
 // Prints what was understood; the place that the test's home adds is no part of the sentence.
-static kazeia_status take_test(testing *t, json_t *test) {
+static kazeia_status take_test(void *context, json_t *test) {
+    testing *t = context;
     const json_t *sentence = json_object_get(test, "sentence");
     kazeia_command command;
     if (!json_is_string(sentence)) {
@@ -244,10 +245,10 @@ static kazeia_status take_test(testing *t, json_t *test) {
 static kazeia_status run_tests(testing *t) {
     const cli_options *options = &t->run->options;
     if (options->fixtures != NULL) {
-        CLI_TRY(for_each_object(t, options->fixtures, take_home));
+        CLI_TRY(cli_for_each_object(t->run, options->fixtures, take_home, t));
     }
     for (size_t i = 2; i < options->argument_count; i++) {
-        CLI_TRY(for_each_object(t, options->arguments[i], take_test));
+        CLI_TRY(cli_for_each_object(t->run, options->arguments[i], take_test, t));
     }
     (void)fprintf(stderr, "%zu of %zu right\n", t->right, t->count);
     return KAZEIA_OK;
@@ -273,8 +274,11 @@ static kazeia_status run_test(cli_run *run) {
 static const struct {
     const char *name;
     kazeia_status (*function)(cli_run *run);
-} verbs[] = {
-    {"check", run_check}, {"match", run_match}, {"test", run_test}, {"hear", cli_commands_hear}};
+} verbs[] = {{"check", run_check},
+             {"match", run_match},
+             {"test", run_test},
+             {"hear", cli_commands_hear},
+             {"tune", cli_commands_tune}};
 
 kazeia_status cli_commands_command(cli_run *run) {
     const char *verb = run->options.arguments[0];
@@ -284,7 +288,7 @@ kazeia_status cli_commands_command(cli_run *run) {
         }
     }
     return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT,
-                    "'%s' is nothing that commands does; expected check, match, test, hear. "
+                    "'%s' is nothing that commands does; expected check, match, test, hear, tune. "
                     "See 'kazeia commands --help'.",
                     verb);
 }

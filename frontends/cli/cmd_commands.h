@@ -2,6 +2,8 @@
 #ifndef CLI_CMD_COMMANDS_H
 #define CLI_CMD_COMMANDS_H
 
+#include <jansson.h>
+
 #include "cli.h"
 #include "kazeia/commands.h"
 
@@ -9,6 +11,11 @@
 kazeia_status cli_commands_open(cli_run *run, const char *grammar,
                                 const kazeia_commands_options *options,
                                 kazeia_commands **out_commands);
+
+// One JSON object of each line of a file goes to `take`, which does not keep it.
+kazeia_status cli_for_each_object(cli_run *run, const char *path,
+                                  kazeia_status (*take)(void *context, json_t *object),
+                                  void *context);
 
 // Commands, and the stage that hears them.
 typedef struct cli_hearer {

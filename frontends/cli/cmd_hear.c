@@ -41,7 +41,9 @@ kazeia_status cli_hearer_open(cli_run *run, cli_hearer *out_hearer) {
     settings.languages = options->language;
     CLI_TRY(cli_checked(run, kazeia_listen_create(out_hearer->runtime, out_hearer->program,
                                                   &settings, &out_hearer->stage)));
-    return cli_checked(run, kazeia_commands_listen(out_hearer->commands, out_hearer->stage, NULL));
+    const kazeia_commands_hearing hearing = {.tuned = options->tuned};
+    return cli_checked(run,
+                       kazeia_commands_listen(out_hearer->commands, out_hearer->stage, &hearing));
 }
 
 void cli_hearer_close(cli_hearer *hearer) {

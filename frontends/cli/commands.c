@@ -27,7 +27,7 @@ const cli_command cli_commands[] = {
     {"voice", "make|vector WAV", 2, 2, "clone a voice from a recording", cli_voice},
     {"turn", "IN.wav...", 1, SIZE_MAX, "answer spoken sentences aloud: a whole conversation",
      cli_turn},
-    {"commands", "check|match|test|hear GRAMMAR [FILE...]", 2, SIZE_MAX,
+    {"commands", "check|match|test|hear|tune GRAMMAR [FILE...]", 2, SIZE_MAX,
      "try out voice commands: check, match and test a grammar", cli_commands_command},
     {"vad", "FILE", 1, 1, "find the stretches of a sound file in which somebody speaks", cli_vad},
     {"timers", "list|run", 1, 1, "show the timers that were asked for, or wait and ring",

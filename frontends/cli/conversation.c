@@ -36,16 +36,25 @@ static kazeia_status open_chat(cli_run *run, cli_conversation *conversation) {
     return status;
 }
 
-// A person waits for the first word here, and so it may come before its sentence is whole.
+// One language that is listened for is also the one that is spoken.
+static const char *only_language(const char *languages) {
+    return strchr(languages, ',') != NULL || strcmp(languages, "auto") == 0 ? NULL : languages;
+}
+
+// A person waits for the first word here, and so it may come before its sentence is whole. A voice
+// that nobody chose speaks the language of each turn.
 static kazeia_status open_speak(cli_run *run, cli_conversation *conversation) {
+    const char *language = only_language(run->options.language);
     kazeia_speak_settings settings = kazeia_speak_settings_default();
     settings.voice = run->options.voice;
     settings.speed = (float)run->options.speed;
     settings.cuts_first_early = true;
+    settings.follows_turn = run->options.voice == NULL && language == NULL;
+    settings.language = settings.voice == NULL ? language : NULL;
     CLI_TRY(cli_voice_program_open(run, &settings, &conversation->speaker));
-    // One language that is listened for is also the one that is spoken.
-    if (settings.program != NULL && strchr(run->options.language, ',') == NULL) {
-        settings.language = run->options.language;
+    // "espeak:fr" says its language itself.
+    if (settings.program != NULL && settings.language == NULL) {
+        settings.language = language;
     }
     return cli_checked(run,
                        kazeia_speak_create(conversation->runtime, &settings, &conversation->speak));
@@ -59,9 +68,8 @@ static kazeia_status carry_out(void *context, const kazeia_command *command, cha
     cli_run *run = conversation->run;
     bool is_timer = false;
     if (conversation->timers != NULL) {
-        CLI_TRY(kazeia_timers_apply(conversation->timers, command,
-                                    kazeia_commands_language(conversation->commands),
-                                    (int64_t)time(NULL), reply, capacity, &is_timer));
+        CLI_TRY(kazeia_timers_apply(conversation->timers, command, (int64_t)time(NULL), reply,
+                                    capacity, &is_timer));
     }
     if (run->options.on_command == NULL) {
         return KAZEIA_OK;
@@ -83,9 +91,12 @@ static kazeia_status open_hearing(cli_run *run, cli_conversation *conversation) 
     if (conversation->commands == NULL) {
         return KAZEIA_OK;
     }
+    const kazeia_commands_hearing hearing = {.tuned = run->options.tuned};
     const kazeia_status status =
-        kazeia_commands_listen(conversation->commands, conversation->listen, NULL);
-    return status == KAZEIA_UNSUPPORTED ? KAZEIA_OK : cli_checked(run, status);
+        kazeia_commands_listen(conversation->commands, conversation->listen, &hearing);
+    // A file that was asked for is not left out in silence.
+    return status == KAZEIA_UNSUPPORTED && hearing.tuned == NULL ? KAZEIA_OK
+                                                                 : cli_checked(run, status);
 }
 
 static kazeia_status open_commands(cli_run *run, cli_conversation *conversation) {

@@ -133,6 +133,7 @@ static const option_binding BINDINGS[] = {
     NAME("--home", home),
     NAME("--fixtures", fixtures),
     NAME("--timers", timers),
+    NAME("--tuned", tuned),
     NAME("--on-command", on_command),
     SWITCH("--union", is_union),
 };

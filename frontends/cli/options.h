@@ -23,7 +23,7 @@ typedef struct cli_options {
     // Numbers without a value of their own are 0, texts NULL.
     const char *output, *mode, *weights, *recipe, *kv, *chat_template;
     const char *model, *stt, *llm, *vad, *voice, *language, *commands, *timeline;
-    const char *home, *fixtures, *timers, *on_command;
+    const char *home, *fixtures, *timers, *on_command, *tuned;
     const char *prompt, *system, *perplexity, *logits, *against;
     const char *grammar, *json_schema; // files
     const char *ids, *tools, *thinking, *overflow, *logit_bias;

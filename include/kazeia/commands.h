@@ -42,6 +42,7 @@ typedef struct kazeia_command {
     const char *response;     // what to say, placeholders filled; "" when there is none
     const char *response_key; // which of the intent's responses; "default" unless the file says
     const char *sentence;     // the template that matched
+    const char *language;     // of the commands, ISO 639-1, as their file says it
     const char *found;        // "text" or "sound"
     // 0 to 1: of text 1; of sound the odds against the next other command, as a share.
     double confidence;
@@ -65,8 +66,6 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
 kazeia_commands_open(const char *path, const kazeia_commands_options *options,
                      const kazeia_allocator *allocator, kazeia_commands **out_commands);
 KAZEIA_API void kazeia_commands_close(kazeia_commands *commands);
-// ISO 639-1, as the file says it; the string is the commands'.
-KAZEIA_API const char *kazeia_commands_language(const kazeia_commands *commands);
 // Looks for the best match of the whole transcript; case and punctuation do not count. No match is
 // KAZEIA_OK with intent NULL, so is a sentence that is too long for a command (over 600 bytes) or
 // too ambiguous to decide in bounded time. Does not allocate. Placeholders for the time of day are
@@ -137,16 +136,39 @@ typedef struct kazeia_heard_command {
     double seconds;
 } kazeia_heard_command;
 
+// What commands in sound are judged by; zeros: by what was measured for Whisper base
+// (docs/commands.md).
+typedef struct kazeia_commands_hearing {
+    // A file of kazeia_commands_tune for the stage's program: its thresholds, and priors that need
+    // not be computed again. NULL: none. Another program's is refused with UNSUPPORTED.
+    const char *tuned;
+    const kazeia_commands_thresholds *thresholds; // NULL: the file's
+} kazeia_commands_hearing;
+
 // Takes all that hearing needs. `listen` is a stage of kazeia_listen_create, which must outlive the
-// commands; `thresholds` NULL: those that were measured for Whisper base (docs/commands.md).
-// UNSUPPORTED when the stage's program cannot score commands.
+// commands; `hearing` may be NULL. UNSUPPORTED when the stage's program cannot score commands.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_commands_listen(
-    kazeia_commands *commands, kazeia_stage *listen, const kazeia_commands_thresholds *thresholds);
+    kazeia_commands *commands, kazeia_stage *listen, const kazeia_commands_hearing *hearing);
 // Scores the window that the stage's last next gave. BAD_ARGUMENT without kazeia_commands_listen.
 // Sound that leads through more sentences than there is room for is no command. Does not allocate;
 // CANCELLED with the stage.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_commands_hear(kazeia_commands *commands,
                                                                 kazeia_heard_command *out_heard);
+
+// What was heard best in a sound of which it is known what was said.
+typedef struct kazeia_commands_label {
+    const char *text;
+    double score, end, margin;
+    bool is_right; // the command that was said; else another one was, or none
+} kazeia_commands_label;
+
+// Looks for thresholds that carry out nothing wrong and as much as possible that is right, sets
+// them, and writes them into the file `path` (NULL: none), together with what was learnt of the
+// stage's program since kazeia_commands_listen, which names it. No labels: the thresholds stay.
+// The file is written atomically. `out_thresholds` may be NULL.
+KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
+kazeia_commands_tune(kazeia_commands *commands, const kazeia_commands_label *labels, size_t count,
+                     const char *path, kazeia_commands_thresholds *out_thresholds);
 
 // ---- timers
 //
@@ -171,12 +193,12 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_timers_open(const char *path,
                                                               kazeia_timers **out_timers);
 KAZEIA_API void kazeia_timers_close(kazeia_timers *timers);
 // Reads the file, carries a command out and writes the file. *out_is_timer false: the command is
-// about something else, and nothing was done. `reply` [capacity] is what to say, in `language`.
+// about something else, and nothing was done. `reply` [capacity] is what to say, in the command's
+// language.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_timers_apply(kazeia_timers *timers,
                                                                const kazeia_command *command,
-                                                               const char *language, int64_t now,
-                                                               char *reply, size_t capacity,
-                                                               bool *out_is_timer);
+                                                               int64_t now, char *reply,
+                                                               size_t capacity, bool *out_is_timer);
 // Reads the file and visits all timers in the order of their starts.
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status
 kazeia_timers_list(kazeia_timers *timers, int64_t now,

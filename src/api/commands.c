@@ -4,6 +4,7 @@
 #include "kazeia/commands.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "api/commands.h"
 #include "api/handles.h"
@@ -12,6 +13,7 @@
 #include "listen/hear.h"
 #include "pipeline/command.h"
 #include "pipeline/command_dialogue.h"
+#include "pipeline/command_tune.h"
 #include "text/command_check.h"
 
 struct kazeia_commands {
@@ -80,10 +82,6 @@ void kazeia_commands_close(kazeia_commands *commands) {
     kz_free(&memory, commands);
 }
 
-const char *kazeia_commands_language(const kazeia_commands *commands) {
-    return commands ? kz_command_grammar_language(commands->grammar) : "";
-}
-
 kz_command_matcher *kz_commands_matcher(kazeia_commands *commands) {
     return commands ? commands->matcher : NULL;
 }
@@ -92,8 +90,12 @@ kz_command_matcher *kz_commands_matcher(kazeia_commands *commands) {
 // response that can be printed.
 kazeia_command kz_commands_present(kazeia_commands *commands, const kz_command_result *result) {
     if (!commands || !result->is_match) {
-        return (kazeia_command){
-            .intent = NULL, .response = "", .response_key = "", .sentence = "", .found = ""};
+        return (kazeia_command){.intent = NULL,
+                                .response = "",
+                                .response_key = "",
+                                .sentence = "",
+                                .found = "",
+                                .language = ""};
     }
     for (uint32_t i = 0; i < result->slot_count; i++) {
         const kz_command_slot *slot = &result->slots[i];
@@ -111,7 +113,8 @@ kazeia_command kz_commands_present(kazeia_commands *commands, const kz_command_r
                             .found = result->is_heard ? "sound" : "text",
                             .confidence =
                                 result->is_heard ? 1 / (1 + exp(-(double)result->margin)) : 1,
-                            .sentence = result->sentence};
+                            .sentence = result->sentence,
+                            .language = kz_command_grammar_language(commands->grammar)};
 }
 
 kazeia_status kazeia_commands_match(kazeia_commands *commands, const char *transcript,
@@ -162,37 +165,121 @@ kazeia_status kazeia_commands_check(kazeia_commands *commands,
     return KAZEIA_OK;
 }
 
-static kazeia_commands_thresholds default_thresholds(void) {
-    const kz_command_thresholds own = kz_command_thresholds_default();
-    return (kazeia_commands_thresholds){.score = (double)own.score,
-                                        .word_score = (double)own.word_score,
-                                        .end = (double)own.end,
-                                        .margin = (double)own.margin,
-                                        .guarded_score = (double)own.guarded_score,
-                                        .one_word_score = (double)own.one_word_score,
-                                        .one_word_margin = (double)own.one_word_margin};
+// ---- hearing
+
+// As they stand in a file.
+enum { THRESHOLDS = sizeof(kz_command_thresholds) / sizeof(float) };
+_Static_assert(THRESHOLDS * sizeof(float) == sizeof(kz_command_thresholds) &&
+                   THRESHOLDS <= KZ_TUNED_VALUES,
+               "thresholds are floats");
+
+static kazeia_commands_thresholds present_thresholds(const kz_command_thresholds *own) {
+    return (kazeia_commands_thresholds){.score = (double)own->score,
+                                        .word_score = (double)own->word_score,
+                                        .end = (double)own->end,
+                                        .margin = (double)own->margin,
+                                        .guarded_score = (double)own->guarded_score,
+                                        .one_word_score = (double)own->one_word_score,
+                                        .one_word_margin = (double)own->one_word_margin};
+}
+
+static kz_command_thresholds take_thresholds(const kazeia_commands_thresholds *given) {
+    return (kz_command_thresholds){.score = (float)given->score,
+                                   .word_score = (float)given->word_score,
+                                   .end = (float)given->end,
+                                   .margin = (float)given->margin,
+                                   .guarded_score = (float)given->guarded_score,
+                                   .one_word_score = (float)given->one_word_score,
+                                   .one_word_margin = (float)given->one_word_margin};
+}
+
+static kazeia_status read_tuned(kazeia_commands *commands, const char *path) {
+    kz_tuned_values values;
+    KZ_TRY(kz_hearing_load(commands->hearing, path, THRESHOLDS, &values));
+    memcpy(&commands->thresholds, values.values, sizeof commands->thresholds);
+    return KAZEIA_OK;
+}
+
+static kazeia_status start_hearing(kazeia_commands *commands, kz_whisper *whisper,
+                                   const kazeia_commands_hearing *hearing) {
+    KZ_TRY(kz_hearing_create(whisper, commands->grammar, &commands->allocator, &commands->hearing));
+    commands->thresholds = kz_command_thresholds_default();
+    if (hearing->tuned) {
+        KZ_TRY(read_tuned(commands, hearing->tuned));
+    }
+    if (hearing->thresholds) {
+        commands->thresholds = take_thresholds(hearing->thresholds);
+    }
+    return KAZEIA_OK;
 }
 
 kazeia_status kazeia_commands_listen(kazeia_commands *commands, kazeia_stage *listen,
-                                     const kazeia_commands_thresholds *thresholds) {
+                                     const kazeia_commands_hearing *hearing) {
+    static const kazeia_commands_hearing nothing = {.tuned = NULL};
     KZ_TRY(kz_require(commands, "commands"));
     KZ_TRY(kz_require(listen, "commands: listen"));
     kz_whisper *whisper = kz_listen_stage_whisper(listen);
     if (!whisper) {
         return kz_fail(KAZEIA_BAD_ARGUMENT, "commands: the stage given is none that listens");
     }
-    const kazeia_commands_thresholds chosen = thresholds ? *thresholds : default_thresholds();
-    commands->thresholds =
-        (kz_command_thresholds){.score = (float)chosen.score,
-                                .word_score = (float)chosen.word_score,
-                                .end = (float)chosen.end,
-                                .margin = (float)chosen.margin,
-                                .guarded_score = (float)chosen.guarded_score,
-                                .one_word_score = (float)chosen.one_word_score,
-                                .one_word_margin = (float)chosen.one_word_margin};
     kz_hearing_destroy(commands->hearing);
     commands->hearing = NULL;
-    return kz_hearing_create(whisper, commands->grammar, &commands->allocator, &commands->hearing);
+    const kazeia_status status = start_hearing(commands, whisper, hearing ? hearing : &nothing);
+    if (status != KAZEIA_OK) {
+        kz_hearing_destroy(commands->hearing);
+        commands->hearing = NULL;
+    }
+    return status;
+}
+
+static kazeia_status take_label(const kazeia_commands_label *given, kz_command_label *out_label) {
+    KZ_TRY(kz_require(given->text, "commands: a label's text"));
+    *out_label = (kz_command_label){.heard = {.text = given->text,
+                                              .score = (float)given->score,
+                                              .end_logprob = (float)given->end,
+                                              .margin = (float)given->margin},
+                                    .is_right = given->is_right};
+    return KAZEIA_OK;
+}
+
+static kazeia_status tune(kazeia_commands *commands, const kazeia_commands_label *labels,
+                          size_t count) {
+    void *memory;
+    kazeia_status status = KAZEIA_OK;
+    if (count > UINT32_MAX) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "commands: %zu labels", count);
+    }
+    KZ_TRY(
+        kz_alloc(&commands->allocator, count, sizeof(kz_command_label), "command labels", &memory));
+    kz_command_label *own = memory;
+    for (size_t i = 0; i < count && status == KAZEIA_OK; i++) {
+        status = take_label(&labels[i], &own[i]);
+    }
+    if (status == KAZEIA_OK) {
+        kz_command_tune(own, (uint32_t)count, &commands->thresholds);
+    }
+    kz_free(&commands->allocator, own);
+    return status;
+}
+
+kazeia_status kazeia_commands_tune(kazeia_commands *commands, const kazeia_commands_label *labels,
+                                   size_t count, const char *path,
+                                   kazeia_commands_thresholds *out_thresholds) {
+    KZ_TRY(kz_require(commands, "commands"));
+    KZ_TRY(kz_require(commands->hearing, "commands: kazeia_commands_listen was not called"));
+    if (count > 0) {
+        KZ_TRY(kz_require(labels, "commands: labels"));
+        KZ_TRY(tune(commands, labels, count));
+    }
+    if (path) {
+        kz_tuned_values values = {.count = THRESHOLDS};
+        memcpy(values.values, &commands->thresholds, sizeof commands->thresholds);
+        KZ_TRY(kz_hearing_save(commands->hearing, path, &values));
+    }
+    if (out_thresholds) {
+        *out_thresholds = present_thresholds(&commands->thresholds);
+    }
+    return KAZEIA_OK;
 }
 
 static const kazeia_command_verdict verdicts[] = {

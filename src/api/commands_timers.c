@@ -42,9 +42,8 @@ void kazeia_timers_close(kazeia_timers *timers) {
     }
 }
 
-kazeia_status kazeia_timers_apply(kazeia_timers *timers, const kazeia_command *command,
-                                  const char *language, int64_t now, char *reply, size_t capacity,
-                                  bool *out_is_timer) {
+kazeia_status kazeia_timers_apply(kazeia_timers *timers, const kazeia_command *command, int64_t now,
+                                  char *reply, size_t capacity, bool *out_is_timer) {
     kz_command_slot slots[KZ_COMMAND_MAX_SLOTS];
     bool is_changed = false;
     KZ_TRY(kz_require(timers, "timers"));
@@ -65,8 +64,9 @@ kazeia_status kazeia_timers_apply(kazeia_timers *timers, const kazeia_command *c
                                      .said = ""};
     }
     KZ_TRY(kz_timers_load(timers->path, &timers->allocator, &timers->timers));
-    *out_is_timer = kz_timers_apply(&timers->timers, &result, language ? language : "fr", now,
-                                    &is_changed, reply, capacity);
+    *out_is_timer =
+        kz_timers_apply(&timers->timers, &result, command->language ? command->language : "fr", now,
+                        &is_changed, reply, capacity);
     return is_changed ? kz_timers_save(timers->path, &timers->allocator, &timers->timers)
                       : KAZEIA_OK;
 }

@@ -4,6 +4,7 @@
 // asked for: a grammar of millions of sentences costs what the search looks at.
 #include "listen/command_trie.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -21,6 +22,7 @@ typedef struct trie_node {
     uint32_t parent, first_child, next_sibling;
     uint32_t positions, position_count; // where the grammar goes on behind a space; 0: nowhere
     bool is_end, is_open;
+    uint64_t key; // of its prior
     kz_beam_prior prior;
 } trie_node;
 
@@ -28,6 +30,7 @@ struct kz_command_trie {
     kazeia_allocator allocator;
     kz_command_walker *walker;
     kz_tokenizer *tokenizer;
+    kz_priors *priors;
     trie_node *nodes; // [NODE_LIMIT]
     uint32_t node_count;
     kz_command_position *positions; // [POSITION_LIMIT]
@@ -55,8 +58,10 @@ static kazeia_status find_child(kz_command_trie *trie, uint32_t parent, int32_t 
     trie->nodes[*out_child] = (trie_node){.token = token,
                                           .parent = parent,
                                           .first_child = NO_NODE,
-                                          .next_sibling = trie->nodes[parent].first_child};
+                                          .next_sibling = trie->nodes[parent].first_child,
+                                          .key = kz_prior_key(trie->nodes[parent].key, token)};
     trie->nodes[parent].first_child = *out_child;
+    (void)kz_priors_find(trie->priors, trie->nodes[*out_child].key, &trie->nodes[*out_child].prior);
     return KAZEIA_OK;
 }
 
@@ -143,6 +148,10 @@ static size_t list_children(void *context, uint32_t node, kz_token_child *out_ch
     }
     for (uint32_t i = trie->nodes[node].first_child; i != NO_NODE;
          i = trie->nodes[i].next_sibling) {
+        // A prior that was kept without those of all children is computed again.
+        if (isnan(trie->nodes[i].prior.sum)) {
+            trie->nodes[node].prior.is_known = false;
+        }
         if (count < capacity) {
             out_children[count] = (kz_token_child){trie->nodes[i].token, i};
         }
@@ -162,6 +171,16 @@ kz_token_trie kz_command_trie_table(kz_command_trie *trie) {
 
 kz_beam_prior *kz_command_trie_prior(void *trie, uint32_t node) {
     return &((kz_command_trie *)trie)->nodes[node].prior;
+}
+
+// The children of a node whose prior is known have their sums, and so has the root, always.
+void kz_command_trie_keep_priors(kz_command_trie *trie) {
+    for (uint32_t i = 0; i < trie->node_count; i++) {
+        const trie_node *node = &trie->nodes[i];
+        if (trie->nodes[node->parent].prior.is_known) {
+            kz_priors_keep(trie->priors, node->key, &node->prior);
+        }
+    }
 }
 
 kazeia_status kz_command_trie_status(const kz_command_trie *trie) {
@@ -192,18 +211,32 @@ void kz_command_trie_text(const kz_command_trie *trie, uint32_t node, char *out,
 
 // ---- creation
 
-void kz_command_trie_reset(kz_command_trie *trie) {
+static void clear_nodes(kz_command_trie *trie) {
     kz_command_walker_reset(trie->walker);
-    trie->nodes[0] = (trie_node){
-        .parent = 0, .first_child = NO_NODE, .next_sibling = NO_NODE, .position_count = 1};
+    trie->nodes[0] = (trie_node){.first_child = NO_NODE,
+                                 .next_sibling = NO_NODE,
+                                 .position_count = 1,
+                                 .key = kz_prior_key(0, -1)};
+    if (!kz_priors_find(trie->priors, trie->nodes[0].key, &trie->nodes[0].prior)) {
+        trie->nodes[0].prior.sum = 0;
+    }
     trie->positions[0] = kz_command_walker_start(trie->walker);
     trie->node_count = 1;
     trie->position_count = 1;
     trie->status = KAZEIA_OK;
 }
 
+void kz_command_trie_reset(kz_command_trie *trie) {
+    kz_command_trie_keep_priors(trie);
+    clear_nodes(trie);
+}
+
+bool kz_command_trie_is_half_full(const kz_command_trie *trie) {
+    return trie->node_count > NODE_LIMIT / 2 || trie->position_count > POSITION_LIMIT / 2;
+}
+
 kazeia_status kz_command_trie_create(const kz_command_automaton *automaton, kz_tokenizer *tokenizer,
-                                     const kazeia_allocator *allocator,
+                                     kz_priors *priors, const kazeia_allocator *allocator,
                                      kz_command_trie **out_trie) {
     const kazeia_allocator own = kz_allocator_or_default(allocator);
     void *memory;
@@ -211,13 +244,14 @@ kazeia_status kz_command_trie_create(const kz_command_automaton *automaton, kz_t
     kz_command_trie *trie = memory;
     trie->allocator = own;
     trie->tokenizer = tokenizer;
+    trie->priors = priors;
     kazeia_status status;
     KZ_TRY_DONE(status, kz_command_walker_create(automaton, &own, &trie->walker));
     KZ_TRY_DONE(status, kz_alloc(&own, NODE_LIMIT, sizeof *trie->nodes, "command trie",
                                  (void **)&trie->nodes));
     KZ_TRY_DONE(status, kz_alloc(&own, POSITION_LIMIT, sizeof *trie->positions, "command trie",
                                  (void **)&trie->positions));
-    kz_command_trie_reset(trie);
+    clear_nodes(trie);
     *out_trie = trie;
     return KAZEIA_OK;
 done:

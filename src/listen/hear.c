@@ -33,6 +33,7 @@ struct kz_hearing {
     kz_command_automaton *automaton;
     kz_command_matcher *matcher;
     kz_tokenizer *tokenizer;
+    kz_priors *priors;
     kz_command_trie *trie;
     kz_beam *beam;
     int64_t terminators[TERMINATORS];
@@ -229,13 +230,12 @@ kazeia_status kz_hearing_run(kz_hearing *hearing, kz_command_hypothesis out[KZ_H
     const kz_beam_found *found = NULL;
     uint32_t found_count = 0;
     kz_beam_cost cost = {0};
-    const bool was_empty = kz_command_trie_node_count(hearing->trie) <= 1;
-    kazeia_status status = search(hearing, &found, &found_count, &cost);
-    // The trie's room is used up by what earlier windows looked at: once more with an empty one.
-    if (kz_command_trie_status(hearing->trie) == KAZEIA_OUT_OF_MEMORY && !was_empty) {
+    // Every search finds half of the trie's room at least, so that what earlier ones looked at
+    // never costs it a second run.
+    if (kz_command_trie_is_half_full(hearing->trie)) {
         kz_command_trie_reset(hearing->trie);
-        status = search(hearing, &found, &found_count, &cost);
     }
+    kazeia_status status = search(hearing, &found, &found_count, &cost);
     // Sound that leads through so many sentences is none of them.
     if (kz_command_trie_status(hearing->trie) == KAZEIA_OUT_OF_MEMORY) {
         kz_command_trie_reset(hearing->trie);
@@ -250,6 +250,24 @@ kazeia_status kz_hearing_run(kz_hearing *hearing, kz_command_hypothesis out[KZ_H
                                   .nodes = kz_command_trie_node_count(hearing->trie),
                                   .seconds = (double)(kz_clock_now_ns() - start) * 1e-9};
     return KAZEIA_OK;
+}
+
+// ---- what was learnt
+
+static uint64_t program_id(const kz_hearing *hearing) {
+    return kz_program_file_id(kz_program_source(hearing->whisper->program));
+}
+
+kazeia_status kz_hearing_load(kz_hearing *hearing, const char *path, uint32_t value_count,
+                              kz_tuned_values *out_values) {
+    kz_command_trie_reset(hearing->trie);
+    return kz_priors_load(hearing->priors, path, program_id(hearing), value_count, out_values);
+}
+
+kazeia_status kz_hearing_save(kz_hearing *hearing, const char *path,
+                              const kz_tuned_values *values) {
+    kz_command_trie_keep_priors(hearing->trie);
+    return kz_priors_save(hearing->priors, path, program_id(hearing), values, &hearing->allocator);
 }
 
 // ---- creation
@@ -310,7 +328,9 @@ static kazeia_status fill(kz_hearing *hearing) {
     find_terminators(hearing);
     KZ_TRY(kz_command_matcher_create(hearing->grammar, memory, &hearing->matcher));
     KZ_TRY(kz_command_automaton_create(hearing->grammar, memory, &hearing->automaton));
-    KZ_TRY(kz_command_trie_create(hearing->automaton, hearing->tokenizer, memory, &hearing->trie));
+    KZ_TRY(kz_priors_create(memory, &hearing->priors));
+    KZ_TRY(kz_command_trie_create(hearing->automaton, hearing->tokenizer, hearing->priors, memory,
+                                  &hearing->trie));
     return kz_beam_create(HEAR_BEAMS, kz_session_vocabulary(whisper->session), memory,
                           &hearing->beam);
 }
@@ -338,6 +358,7 @@ void kz_hearing_destroy(kz_hearing *hearing) {
         const kazeia_allocator allocator = hearing->allocator;
         kz_beam_destroy(hearing->beam);
         kz_command_trie_destroy(hearing->trie);
+        kz_priors_destroy(hearing->priors);
         kz_command_automaton_destroy(hearing->automaton);
         kz_command_matcher_destroy(hearing->matcher);
         kz_tokenizer_close(hearing->tokenizer);

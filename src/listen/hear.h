@@ -40,4 +40,10 @@ KAZEIA_MUST_CHECK kazeia_status kz_hearing_run(kz_hearing *hearing,
                                                kz_command_hypothesis out[KZ_HEARING_LIMIT],
                                                uint32_t *out_count, kz_hearing_cost *out_cost);
 
+// What was learnt of the program's priors, and values of the caller's, as a file (listen/priors.h).
+KAZEIA_MUST_CHECK kazeia_status kz_hearing_load(kz_hearing *hearing, const char *path,
+                                                uint32_t value_count, kz_tuned_values *out_values);
+KAZEIA_MUST_CHECK kazeia_status kz_hearing_save(kz_hearing *hearing, const char *path,
+                                                const kz_tuned_values *values);
+
 #endif

@@ -5,6 +5,7 @@
 // goes to the language model.
 #include "pipeline/command.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -51,12 +52,22 @@ static float least_score(const kz_command_thresholds *thresholds, const char *te
     return least;
 }
 
-static bool is_heard(const kz_command_thresholds *thresholds, const kz_command_hypothesis *one) {
+// How far above its least values a hypothesis is, whatever comes next; below 0: refused.
+static float heard_slack(const kz_command_thresholds *thresholds,
+                         const kz_command_hypothesis *one) {
     const bool is_one_word = strchr(one->text, ' ') == NULL && one->text[0] != '\0';
-    const bool is_lone = is_one_word && one->margin >= thresholds->one_word_margin &&
-                         one->score >= thresholds->one_word_score;
-    return one->end_logprob >= thresholds->end &&
-           (one->score >= least_score(thresholds, one->text) || is_lone);
+    const float slack = one->score - least_score(thresholds, one->text);
+    const float lone =
+        fminf(one->margin - thresholds->one_word_margin, one->score - thresholds->one_word_score);
+    return fminf(one->end_logprob - thresholds->end, is_one_word ? fmaxf(slack, lone) : slack);
+}
+
+static bool is_heard(const kz_command_thresholds *thresholds, const kz_command_hypothesis *one) {
+    return heard_slack(thresholds, one) >= 0;
+}
+
+float kz_command_slack(const kz_command_thresholds *thresholds, const kz_command_hypothesis *one) {
+    return fminf(heard_slack(thresholds, one), one->margin - thresholds->margin);
 }
 
 // Two commands that sound alike are asked about when the next one would be accepted, too; noise

@@ -39,4 +39,8 @@ kz_command_verdict kz_command_decide(const kz_command_thresholds *thresholds,
                                      const kz_command_hypothesis *found, uint32_t count,
                                      const kz_command_result *result);
 
+// How far a hypothesis is above the thresholds it needs to be accepted or confirmed; below 0: it is
+// refused or asked about.
+float kz_command_slack(const kz_command_thresholds *thresholds, const kz_command_hypothesis *one);
+
 #endif

@@ -16,6 +16,7 @@
 
 #include "pipeline/command.h"
 #include "pipeline/command_dialogue.h"
+#include "pipeline/command_tune.h"
 #include "pipeline/timers.h"
 
 // --- Verdicts
@@ -49,6 +50,67 @@ static void doors_ask_for_more(void **state) {
     (void)state;
     assert_int_equal(decide("Déverrouille", -1, -0.1f, -9, true), KZ_COMMAND_CONFIRM);
     assert_int_equal(decide("Déverrouille", 3, -0.1f, -9, true), KZ_COMMAND_ACCEPTED);
+}
+
+// --- Thresholds from labels
+
+static kz_command_label label(const char *text, float score, float end, float margin,
+                              bool is_right) {
+    return (kz_command_label){
+        .heard = {.text = text, .score = score, .end_logprob = end, .margin = margin},
+        .is_right = is_right};
+}
+
+static void slack_is_the_distance_to_a_refusal(void **state) {
+    (void)state;
+    const kz_command_thresholds thresholds = kz_command_thresholds_default();
+    const kz_command_label score = label("Ouvre les volets", 2, -0.1f, 9, true);
+    const kz_command_label end = label("Ouvre les volets", 9, -0.8f, 9, true);
+    const kz_command_label margin = label("Ouvre les volets", 9, -0.1f, 0.5f, true);
+    const kz_command_label lone = label("Silence", -5, -0.1f, 8, true);
+    assert_float_equal(kz_command_slack(&thresholds, &score.heard), 0.9f, 1e-5);
+    assert_float_equal(kz_command_slack(&thresholds, &end.heard), 0.2f, 1e-5);
+    assert_float_equal(kz_command_slack(&thresholds, &margin.heard), -0.2f, 1e-5);
+    assert_float_equal(kz_command_slack(&thresholds, &lone.heard), 0.5f, 1e-5);
+}
+
+// What is right lies at 6 and above, or at -3 for one word; what is wrong at 1, ends badly, or has
+// another command near.
+static void thresholds_part_right_from_wrong(void **state) {
+    (void)state;
+    const kz_command_label labels[] = {label("Ouvre les volets", 6, -0.1f, 8, true),
+                                       label("Allume la lampe", 9, -0.2f, 8, true),
+                                       label("Pause", -3, -0.1f, 7, true),
+                                       label("Ferme les volets", 1, -0.1f, 8, false),
+                                       label("Allume le salon", 9, -1.9f, 8, false),
+                                       label("Minuteur dix", 9, -0.1f, 0.4f, false),
+                                       label("Nuit", -7, -0.3f, 7, false)};
+    const uint32_t count = sizeof labels / sizeof labels[0];
+    kz_command_thresholds thresholds = kz_command_thresholds_default();
+    thresholds.score = 8; // misses all
+    thresholds.one_word_score = 9;
+    kz_command_tally tally = kz_command_tally_of(&thresholds, labels, count);
+    assert_int_equal(tally.right, 0);
+    kz_command_tune(labels, count, &thresholds);
+    tally = kz_command_tally_of(&thresholds, labels, count);
+    assert_int_equal(tally.right, 3);
+    assert_int_equal(tally.wrong, 0);
+    // 0.4 and 0.7 apart from a margin, 1.9 and 0.2 from an end: two thirds of the way at best.
+    assert_true(tally.clearance > 0.5f);
+    assert_float_equal(thresholds.guarded_score, kz_command_thresholds_default().guarded_score, 0);
+}
+
+// A wrong command is never bought with right ones.
+static void wrong_commands_weigh_more(void **state) {
+    (void)state;
+    const kz_command_label labels[] = {label("Ouvre les volets", 6, -0.1f, 8, true),
+                                       label("Ferme les volets", 6, -0.1f, 8, true),
+                                       label("Allume la lampe", 6.5f, -0.1f, 8, false)};
+    kz_command_thresholds thresholds = kz_command_thresholds_default();
+    kz_command_tune(labels, 3, &thresholds);
+    const kz_command_tally tally = kz_command_tally_of(&thresholds, labels, 3);
+    assert_int_equal(tally.wrong, 0);
+    assert_int_equal(tally.right, 0);
 }
 
 // --- Questions back
@@ -149,9 +211,14 @@ static void timers_are_kept_in_a_file(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scores_decide),     cmocka_unit_test(doors_ask_for_more),
-        cmocka_unit_test(an_answer_chooses), cmocka_unit_test(a_door_needs_a_yes),
-        cmocka_unit_test(timers_run),        cmocka_unit_test(timers_are_kept_in_a_file)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scores_decide),
+                                       cmocka_unit_test(doors_ask_for_more),
+                                       cmocka_unit_test(slack_is_the_distance_to_a_refusal),
+                                       cmocka_unit_test(thresholds_part_right_from_wrong),
+                                       cmocka_unit_test(wrong_commands_weigh_more),
+                                       cmocka_unit_test(an_answer_chooses),
+                                       cmocka_unit_test(a_door_needs_a_yes),
+                                       cmocka_unit_test(timers_run),
+                                       cmocka_unit_test(timers_are_kept_in_a_file)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
