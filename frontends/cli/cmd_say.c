@@ -149,22 +149,13 @@ static kazeia_status speak_to_file(speaking *speech) {
     return status;
 }
 
-// The language of the words: the one given, else what the voice is named after, as fr in
-// "espeak:fr".
-static const char *words_language(const cli_options *options) {
-    const char *colon = options->voice == NULL ? NULL : strrchr(options->voice, ':');
-    if (options->language != NULL || colon == NULL) {
-        return options->language;
-    }
-    return colon + 1;
-}
-
 // *out_words belongs to the reader.
 static kazeia_status find_words(const speaking *speech, kazeia_reader **out_reader,
                                 const char **out_words, size_t *out_bytes) {
     cli_run *run = speech->run;
-    CLI_TRY(
-        cli_checked(run, kazeia_reader_create(words_language(&run->options), 0, NULL, out_reader)));
+    const char *language = kazeia_speak_statistics_of(speech->stage).language;
+    CLI_TRY(cli_checked(
+        run, kazeia_reader_create(language[0] == '\0' ? NULL : language, 0, NULL, out_reader)));
     const char *text = speech->text == NULL ? "" : speech->text;
     return cli_checked(
         run, kazeia_reader_say(*out_reader, text, speech->text_bytes, out_words, out_bytes));

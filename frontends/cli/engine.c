@@ -68,8 +68,7 @@ kazeia_status cli_program_open(cli_run *run, const char *model, const char *abil
     return status;
 }
 
-// Only in the folder of models: a file here that has the name by chance was not asked for.
-static bool find_usual_vad(cli_model_path *out_path) {
+bool cli_usual_program(const char *name, cli_model_path *out_path) {
     cli_model_path folder;
     cli_sentence ignored = {""};
     struct stat facts;
@@ -77,7 +76,7 @@ static bool find_usual_vad(cli_model_path *out_path) {
         return false;
     }
     const int length =
-        snprintf(out_path->text, sizeof out_path->text, "%s/silero-vad.kzp", folder.text);
+        snprintf(out_path->text, sizeof out_path->text, "%s/%s.kzp", folder.text, name);
     return length > 0 && (size_t)length < sizeof out_path->text &&
            stat(out_path->text, &facts) == 0 && S_ISREG(facts.st_mode);
 }
@@ -91,7 +90,7 @@ kazeia_status cli_vad_open(cli_run *run, kazeia_program **out_program) {
                    ? KAZEIA_OK
                    : cli_program_open(run, options->vad, "vad", out_program);
     }
-    if (options->has_no_guards || !find_usual_vad(&path)) {
+    if (options->has_no_guards || !cli_usual_program("silero-vad", &path)) {
         return KAZEIA_OK;
     }
     return cli_program_open(run, path.text, "vad", out_program);

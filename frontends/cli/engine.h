@@ -8,11 +8,16 @@
 #include "cli.h"
 #include "kazeia/chat.h"
 #include "kazeia/program.h"
+#include "model_path.h"
 
 kazeia_status cli_runtime_open(cli_run *run, kazeia_runtime **out_runtime);
 // Opens MODEL. `ability` is what it must be able to do ("chat", "listen"), or NULL for anything.
 kazeia_status cli_program_open(cli_run *run, const char *model, const char *ability,
                                kazeia_program **out_program);
+
+// Whether the folder of models has a program of that name, which a command uses when none is named.
+// Only there: a file here that has the name by chance was not asked for.
+bool cli_usual_program(const char *name, cli_model_path *out_path);
 
 // The program that tells speech from silence: that of --vad, else "silero-vad" where the folder of
 // models has it and the guards are on, else NULL; "none" is NULL, too.

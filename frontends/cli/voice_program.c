@@ -3,7 +3,8 @@
 // in:  options of `say`
 // out: settings, and what the voice computed
 //
-// A name with a colon may be a path that has one: the whole is looked for first.
+// A name with a colon may be a path that has one: the whole is looked for first. Without --voice it
+// is Kokoro, where it is, else espeak-ng, in the language of the text.
 #include "voice_program.h"
 
 #include <stdio.h>
@@ -25,6 +26,10 @@ static void show(void *context, kazeia_speak_part part, const void *values, size
     program->has_failed |=
         cli_array_append(arrays[part], values, rows, columns, &ignored) != KAZEIA_OK;
 }
+
+#define USUAL_VOICE "kokoro"
+#define FALLBACK_VOICE "espeak"
+#define USUAL_LANGUAGE "fr"
 
 static bool is_built_in(const char *voice) {
     return strncmp(voice, "espeak", 6) == 0 && (voice[6] == ':' || voice[6] == '\0');
@@ -81,19 +86,48 @@ static kazeia_status read_clone(cli_run *run, kazeia_speak_settings *settings,
     return KAZEIA_OK;
 }
 
+static kazeia_status open_named(cli_run *run, const char *voice, kazeia_speak_settings *settings,
+                                cli_voice_program *program) {
+    if (strlen(voice) >= sizeof program->name) {
+        return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT, "--voice is too long");
+    }
+    memcpy(program->name, voice, strlen(voice) + 1);
+    settings->speaker = cut_speaker(program->name);
+    const kazeia_status status = cli_program_open(run, program->name, "speak", &program->program);
+    if (status == KAZEIA_NOT_FOUND) {
+        cli_fail_more(&run->failure, ". A voice is MODEL[:SPEAKER], as kokoro:ff_siwis, or "
+                                     "espeak:LANGUAGE, as espeak:fr");
+    }
+    settings->program = program->program;
+    return status;
+}
+
+// The voice that nobody chose, with a speaker for the language.
+static kazeia_status open_usual(cli_run *run, kazeia_speak_settings *settings,
+                                cli_voice_program *program) {
+    cli_model_path path;
+    settings->language = settings->language == NULL ? USUAL_LANGUAGE : settings->language;
+    if (!cli_usual_program(USUAL_VOICE, &path)) {
+        settings->voice = FALLBACK_VOICE;
+        return KAZEIA_OK;
+    }
+    CLI_TRY(cli_program_open(run, path.text, "speak", &program->program));
+    memcpy(program->name, USUAL_VOICE, sizeof USUAL_VOICE);
+    settings->program = program->program;
+    return KAZEIA_OK;
+}
+
 kazeia_status cli_voice_program_open(cli_run *run, kazeia_speak_settings *settings,
                                      cli_voice_program *program) {
     const cli_options *options = &run->options;
-    if (is_built_in(options->voice)) {
+    if (options->voice == NULL) {
+        CLI_TRY(open_usual(run, settings, program));
+    } else if (!is_built_in(options->voice)) {
+        CLI_TRY(open_named(run, options->voice, settings, program));
+    }
+    if (settings->program == NULL) {
         return KAZEIA_OK;
     }
-    if (strlen(options->voice) >= sizeof program->name) {
-        return cli_fail(&run->failure, KAZEIA_BAD_ARGUMENT, "--voice is too long");
-    }
-    memcpy(program->name, options->voice, strlen(options->voice) + 1);
-    settings->speaker = cut_speaker(program->name);
-    CLI_TRY(cli_program_open(run, program->name, "speak", &program->program));
-    settings->program = program->program;
     settings->instruct = options->instruct;
     settings->seed = options->seed;
     settings->is_greedy = settings->is_verbatim = options->is_greedy;

@@ -38,6 +38,9 @@ typedef struct kazeia_speak_settings {
     // A first fragment is cut at a comma or colon after a few words and spoken before its sentence
     // is whole: sound comes earlier, its melody is a little worse.
     bool cuts_first_early;
+    // In a spoken conversation each reply is said in the language of its question, where the voice
+    // has it; `voice`, `speaker` and `language` hold until the first one.
+    bool follows_turn;
     const kazeia_allocator *allocator; // NULL: the runtime's
 
     // A program of ability "speak"; NULL: `voice`. What follows is read for it alone.
@@ -75,6 +78,7 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_speak_create(
 // What a voice is, and what the voice of a program has done since its creation.
 typedef struct kazeia_speak_statistics {
     uint32_t sample_rate_hz; // fixed at creation
+    const char *language;    // of the text, as it is read now: "fr", "en-us"; "" when unknown
     // Zeros where no program speaks:
     uint64_t frames;
     double talker_ms, predictor_ms, codec_ms; // in all

@@ -3,6 +3,7 @@
 //   out  a stage
 #include "kazeia/speak.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "api/handles.h"
@@ -12,12 +13,16 @@
 #include "speak/qwen3_tts.h"
 #include "speak/voice.h"
 
+#define LANGUAGE_BYTES 16
+
 typedef struct speak_stage {
     kazeia_stage stage;
     kazeia_allocator allocator;
     kz_voice *voice;
-    kz_say *say; // NULL: text goes to the voice as it is
-    bool has_program;
+    kz_say *say;        // NULL: text goes to the voice as it is
+    bool counts_frames; // the voice is a Qwen3-TTS
+    bool follows_turn;
+    char language[LANGUAGE_BYTES]; // of the text; "": unknown
     kazeia_speak_watch watch;
     void *watch_context;
 } speak_stage;
@@ -107,20 +112,19 @@ kazeia_speak_settings kazeia_speak_settings_default(void) {
     return (kazeia_speak_settings){.voice = "espeak:fr", .speed = 1.0f};
 }
 
+static void keep_language(speak_stage *stage, const char *language) {
+    (void)snprintf(stage->language, sizeof stage->language, "%s", language == NULL ? "" : language);
+}
+
 // The language of the text: as given, else the first two letters of "espeak:fr-be".
-static const char *text_language(const kazeia_speak_settings *settings, char out[3]) {
-    // The abbreviations of the sentence cutter need a language, and a voice's name begins with its
-    // own: "espeak:fr-be" reads French.
-    if (settings->program) {
-        return kz_tts_language_code(settings->language);
-    }
+static void keep_espeak_language(speak_stage *stage, const kazeia_speak_settings *settings) {
     const char *colon = strchr(settings->voice, ':');
     if (settings->language || !colon || strlen(colon + 1) < 2) {
-        return settings->language;
+        keep_language(stage, settings->language);
+    } else {
+        const char own[3] = {colon[1], colon[2], '\0'};
+        keep_language(stage, own);
     }
-    memcpy(out, colon + 1, 2);
-    out[2] = '\0';
-    return out;
 }
 
 // --- The voice of a program ---------------------------------------------------------------------
@@ -135,8 +139,8 @@ static void show(void *context, kz_tts_tap_kind kind, const void *values, size_t
     stage->watch(stage->watch_context, parts[kind], values, rows, columns);
 }
 
-static kazeia_status open_program(speak_stage *stage, kazeia_runtime *runtime,
-                                  const kazeia_speak_settings *settings) {
+static kazeia_status open_qwen3(speak_stage *stage, kazeia_runtime *runtime,
+                                const kazeia_speak_settings *settings) {
     const kz_tts_settings voice = {.language = settings->language,
                                    .speaker = settings->speaker,
                                    .instruct = settings->instruct,
@@ -156,28 +160,31 @@ static kazeia_status open_program(speak_stage *stage, kazeia_runtime *runtime,
         return kz_fail(KAZEIA_BAD_ARGUMENT, "speak: a recording of %zu frames",
                        settings->reference_frames);
     }
-    stage->has_program = true;
+    stage->counts_frames = true;
+    keep_language(stage, kz_tts_language_code(settings->language));
     stage->watch = settings->watch;
     stage->watch_context = settings->watch_context;
     return kz_qwen3_tts_open(settings->program->loaded, runtime->pool, &voice, &stage->allocator,
                              &stage->voice);
 }
 
+static kazeia_status open_espeak(speak_stage *stage, const kazeia_speak_settings *settings) {
+    // On the stack: the voice reads its options during opening only.
+    const kz_voice_options options = {.language = settings->language, .speed = settings->speed};
+    keep_espeak_language(stage, settings);
+    return kz_voice_open(settings->voice, &options, &stage->allocator, &stage->voice);
+}
+
 static kazeia_status fill(speak_stage *stage, kazeia_runtime *runtime,
                           const kazeia_speak_settings *settings) {
-    // On the stack: the stages read their options during creation only.
-    char language[3];
-    const kz_voice_options options = {.language = settings->language, .speed = settings->speed};
-    const kz_say_options say = {.language = text_language(settings, language),
-                                .cuts_first_early = settings->cuts_first_early};
-    if (settings->program) {
-        KZ_TRY(open_program(stage, runtime, settings));
-    } else {
-        KZ_TRY(kz_voice_open(settings->voice, &options, &stage->allocator, &stage->voice));
-    }
+    stage->follows_turn = settings->follows_turn;
+    KZ_TRY(settings->program ? open_qwen3(stage, runtime, settings) : open_espeak(stage, settings));
     if (settings->program && settings->is_verbatim) {
         return KAZEIA_OK;
     }
+    const kz_say_options say = {.language = stage->language[0] ? stage->language : NULL,
+                                .cuts_first_early = settings->cuts_first_early,
+                                .is_polyglot = settings->follows_turn};
     // No begun_bytes: kz_say counts the sentences that it draws and does not ask.
     const kz_speak_table table = {.self = stage->voice,
                                   .feed = feed_voice,
@@ -216,13 +223,25 @@ size_t kz_speak_stage_begun_bytes(const kazeia_stage *speak) {
     return say ? kz_say_begun_bytes(say) : 0;
 }
 
+void kz_speak_stage_set_language(kazeia_stage *speak, const char *language) {
+    speak_stage *stage = (speak_stage *)speak;
+    kz_voice *voice = stage->voice;
+    // A voice that has one language, or none of that name, goes on in its own.
+    if (!stage->follows_turn || !stage->say || !voice->table->set_language ||
+        voice->table->set_language(voice, language) != KAZEIA_OK) {
+        return;
+    }
+    kz_say_set_language(stage->say, language);
+    keep_language(stage, language);
+}
+
 kazeia_speak_statistics kazeia_speak_statistics_of(const kazeia_stage *speak) {
     kazeia_speak_statistics statistics = {0};
     if (kz_stage_require(speak, &kz_speak_stage_table) != KAZEIA_OK) {
         return statistics;
     }
     const speak_stage *stage = (const speak_stage *)speak;
-    if (stage->has_program) {
+    if (stage->counts_frames) {
         const kz_tts_counts counts = kz_qwen3_tts_counts(stage->voice);
         statistics = (kazeia_speak_statistics){.frames = counts.frames,
                                                .talker_ms = counts.talker_ms,
@@ -232,5 +251,6 @@ kazeia_speak_statistics kazeia_speak_statistics_of(const kazeia_stage *speak) {
                                                .silence_ends = counts.silence_ends};
     }
     statistics.sample_rate_hz = stage->voice->sample_rate_hz;
+    statistics.language = stage->language;
     return statistics;
 }

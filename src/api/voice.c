@@ -82,6 +82,10 @@ static size_t begun_bytes(const void *self) {
     return kz_speak_stage_begun_bytes(self);
 }
 
+static void set_language(void *self, const char *language) {
+    kz_speak_stage_set_language(self, language);
+}
+
 static kazeia_status hear_command(void *context, const char *transcript,
                                   kz_command_result *out_result) {
     return kz_commands_hear(((kazeia_voice *)context)->commands, transcript, out_result);
@@ -128,7 +132,8 @@ static void plug(kz_voice_loop *loop, const kazeia_voice_parts *parts) {
                                    .finish = finish_stage,
                                    .cancel = cancel_stage,
                                    .reset = reset_stage,
-                                   .begun_bytes = begun_bytes};
+                                   .begun_bytes = begun_bytes,
+                                   .set_language = set_language};
 }
 
 kazeia_status kazeia_voice_create(const kazeia_voice_parts *parts, kazeia_voice **out_voice) {

@@ -17,10 +17,21 @@
 
 #define CLEAN_BYTES 16384 // of one sentence, with room for what the cleaner held back
 
+#define MOST_TONGUES 3u
+
+// What reads text of one language.
+typedef struct tongue {
+    const char *language; // NULL: any other
+    kz_sentence_stream *sentences;
+    kz_spoken_stream *spoken;
+} tongue;
+
 struct kz_say {
     kazeia_allocator allocator;
     kz_speak_table voice;
-    kz_spoken_stream *spoken;
+    tongue tongues[MOST_TONGUES];
+    size_t tongue_count;
+    const tongue *tongue; // the one that is spoken
     kz_text_buffer clean; // the present sentence, ended by '\n'
     bool is_cleaned;      // the cutter and the cleaner have given everything
     bool is_told;         // the voice knows that no more comes
@@ -29,23 +40,37 @@ struct kz_say {
     atomic_bool is_cancelled;
 
     kz_mutex text_lock; // between the feeding and the speaking thread; guards what follows
-    bool has_text_lock;
-    kz_sentence_stream *sentences;
+    bool has_text_lock; // the tongues' sentences, too
     size_t fed_bytes;
     bool is_finished; // no more text comes
 };
 
-static kazeia_status fill(kz_say *say, const kz_say_options *options) {
-    const kz_sentence_options cutting = {.language = options->language,
+// Where this build has no words for a language, the voice reads numbers in its own way.
+static kazeia_status add_tongue(kz_say *say, const kz_say_options *options, const char *language) {
+    tongue *added = &say->tongues[say->tongue_count++];
+    const kz_sentence_options cutting = {.language = language == NULL ? "en" : language,
                                          .first_fragment_early = options->cuts_first_early};
+    const char *words = language != NULL && kz_spoken_has_words(language) ? language : NULL;
+    added->language = language;
+    KZ_TRY(kz_sentence_stream_create(&say->allocator, &cutting, &added->sentences));
+    return kz_spoken_stream_create(words, &say->allocator, &added->spoken);
+}
+
+static kazeia_status fill(kz_say *say, const kz_say_options *options) {
     // The flag tells destroy whether there is a lock to clear: a zeroed one is not yet one.
     KZ_TRY(kz_mutex_init(&say->text_lock));
     say->has_text_lock = true;
-    KZ_TRY(kz_sentence_stream_create(&say->allocator, &cutting, &say->sentences));
-    // Where this build has no words for a language, the voice reads numbers in its own way.
-    const char *language = options->language == NULL ? "fr" : options->language;
-    KZ_TRY(kz_spoken_stream_create(kz_spoken_has_words(language) ? language : NULL, &say->allocator,
-                                   &say->spoken));
+    say->tongue = &say->tongues[0];
+    if (options->is_polyglot) {
+        KZ_TRY(add_tongue(say, options, "fr"));
+        KZ_TRY(add_tongue(say, options, "en"));
+        KZ_TRY(add_tongue(say, options, NULL));
+        kz_say_set_language(say, options->language == NULL ? "fr" : options->language);
+    } else {
+        KZ_TRY(add_tongue(say, options, options->language == NULL ? "fr" : options->language));
+        // The caller's string may go.
+        say->tongues[0].language = NULL;
+    }
     return kz_text_buffer_init(&say->clean, &say->allocator, CLEAN_BYTES, CLEAN_BYTES);
 }
 
@@ -72,8 +97,10 @@ void kz_say_destroy(kz_say *say) {
         return;
     }
     const kazeia_allocator memory = say->allocator;
-    kz_sentence_stream_destroy(say->sentences);
-    kz_spoken_stream_destroy(say->spoken);
+    for (size_t i = 0; i < say->tongue_count; i++) {
+        kz_sentence_stream_destroy(say->tongues[i].sentences);
+        kz_spoken_stream_destroy(say->tongues[i].spoken);
+    }
     kz_text_buffer_clear(&say->clean);
     if (say->has_text_lock) {
         kz_mutex_clear(&say->text_lock);
@@ -88,7 +115,7 @@ kazeia_status kz_say_feed(kz_say *say, const char *text, size_t bytes, size_t *o
     // seen.
     const kazeia_status status =
         say->is_finished ? kz_fail(KAZEIA_BAD_ARGUMENT, "speak: fed after finish; reset it first")
-                         : kz_sentence_stream_feed(say->sentences, text, bytes, out_taken);
+                         : kz_sentence_stream_feed(say->tongue->sentences, text, bytes, out_taken);
     say->fed_bytes += *out_taken;
     kz_mutex_unlock(&say->text_lock);
     return status;
@@ -96,7 +123,7 @@ kazeia_status kz_say_feed(kz_say *say, const char *text, size_t bytes, size_t *o
 
 kazeia_status kz_say_finish(kz_say *say) {
     kz_mutex_lock(&say->text_lock);
-    kz_sentence_stream_finish(say->sentences);
+    kz_sentence_stream_finish(say->tongue->sentences);
     say->is_finished = true;
     kz_mutex_unlock(&say->text_lock);
     return KAZEIA_OK;
@@ -107,7 +134,7 @@ kazeia_status kz_say_finish(kz_say *say) {
 static kazeia_status collect_clean(kz_say *say, kazeia_status *out_end) {
     for (;;) {
         kz_text_view text;
-        *out_end = kz_spoken_stream_next(say->spoken, &text);
+        *out_end = kz_spoken_stream_next(say->tongue->spoken, &text);
         if (*out_end == KAZEIA_NEEDS_INPUT || *out_end == KAZEIA_DONE) {
             return KAZEIA_OK;
         }
@@ -123,8 +150,8 @@ static kazeia_status clean_sentence(kz_say *say, const kz_text_view *sentence) {
     while (fed < sentence->count) {
         size_t taken = 0;
         kazeia_status end = KAZEIA_OK;
-        KZ_TRY(kz_spoken_stream_feed(say->spoken, sentence->bytes + fed, sentence->count - fed,
-                                     &taken));
+        KZ_TRY(kz_spoken_stream_feed(say->tongue->spoken, sentence->bytes + fed,
+                                     sentence->count - fed, &taken));
         fed += taken;
         KZ_TRY(collect_clean(say, &end));
     }
@@ -133,7 +160,7 @@ static kazeia_status clean_sentence(kz_say *say, const kz_text_view *sentence) {
 
 static kazeia_status end_cleaning(kz_say *say) {
     kazeia_status end = KAZEIA_OK;
-    kz_spoken_stream_finish(say->spoken);
+    kz_spoken_stream_finish(say->tongue->spoken);
     say->is_cleaned = true;
     return collect_clean(say, &end);
 }
@@ -154,12 +181,12 @@ static void trim_front(kz_text_buffer *text) {
 // has nothing to say.
 static kazeia_status draw_sentence(kz_say *say) {
     kz_text_view sentence = {0};
-    const kazeia_status status = kz_sentence_stream_next(say->sentences, &sentence);
+    const kazeia_status status = kz_sentence_stream_next(say->tongue->sentences, &sentence);
     if (status != KAZEIA_DONE) {
         KZ_TRY(status);
         kazeia_status end = KAZEIA_OK;
         KZ_TRY(clean_sentence(say, &sentence));
-        kz_spoken_stream_end_sentence(say->spoken);
+        kz_spoken_stream_end_sentence(say->tongue->spoken);
         KZ_TRY(collect_clean(say, &end));
         // Counted in bytes of the text as it was fed, not as it is spoken: begun_bytes must find
         // its place in the reply.
@@ -225,6 +252,15 @@ kazeia_status kz_say_next(kz_say *say, float *out_samples, size_t capacity, size
     return status == KAZEIA_NEEDS_INPUT ? supply_voice(say) : status;
 }
 
+// "en-gb" is English; the last tongue is any other language's. The others are as reset left them.
+void kz_say_set_language(kz_say *say, const char *language) {
+    size_t i = 0;
+    while (i + 1 < say->tongue_count && strncmp(say->tongues[i].language, language, 2) != 0) {
+        i++;
+    }
+    say->tongue = &say->tongues[i];
+}
+
 size_t kz_say_begun_bytes(const kz_say *say) {
     return say->begun_bytes;
 }
@@ -236,8 +272,8 @@ void kz_say_cancel(kz_say *say) {
 }
 
 kazeia_status kz_say_reset(kz_say *say) {
-    kz_sentence_stream_reset(say->sentences);
-    kz_spoken_stream_reset(say->spoken);
+    kz_sentence_stream_reset(say->tongue->sentences);
+    kz_spoken_stream_reset(say->tongue->spoken);
     kz_text_buffer_reset(&say->clean);
     say->is_finished = say->is_cleaned = say->is_told = false;
     say->fed_bytes = say->drawn_bytes = say->begun_bytes = 0;

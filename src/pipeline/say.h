@@ -17,6 +17,7 @@ typedef struct kz_say kz_say;
 typedef struct kz_say_options {
     const char *language;  // of the text, for abbreviations; NULL: "fr"
     bool cuts_first_early; // the first piece may end at a comma (text/sentence.h)
+    bool is_polyglot;      // kz_say_set_language may be called
 } kz_say_options;
 
 // The table is copied. The voice stays the caller's and must outlive the stage; its begun_bytes is
@@ -37,6 +38,9 @@ KAZEIA_MUST_CHECK kazeia_status kz_say_next(kz_say *say, float *out_samples, siz
                                             size_t *out_count);
 // No more text comes: what is held is spoken as it stands.
 KAZEIA_MUST_CHECK kazeia_status kz_say_finish(kz_say *say);
+// The text that comes is in that language (ISO 639-1): cut and said so from here on. Only before
+// the first feed after creation or reset, and only of a polyglot.
+void kz_say_set_language(kz_say *say, const char *language);
 // The pipeline's kz_speak_table.begun_bytes.
 size_t kz_say_begun_bytes(const kz_say *say);
 void kz_say_cancel(kz_say *say);

@@ -46,6 +46,9 @@ typedef struct kz_speak_table {
     // Of the text fed since the last reset, the bytes up to the end of the last sentence whose
     // sound `next` has begun to give. From the thread of `next`.
     size_t (*begun_bytes)(const void *self);
+    // The language (ISO 639-1) of the text that comes, given before a reply's first text. A stage
+    // that does not speak it goes on as it is. NULL: the stage has one language.
+    void (*set_language)(void *self, const char *language);
 } kz_speak_table;
 
 #endif

@@ -76,12 +76,21 @@ static kazeia_status append_utterance(kz_voice_loop *loop, const kz_utterance *u
     return kz_text_buffer_append_string(&loop->transcript, utterance->text);
 }
 
+// The reply is in the language of the question: commands answer in theirs, models in what they were
+// asked in.
+static void tell_language(const kz_voice_loop *loop) {
+    if (loop->speak.set_language != NULL && loop->language[0] != '\0') {
+        loop->speak.set_language(loop->speak.self, loop->language);
+    }
+}
+
 static kazeia_status hear(kz_voice_loop *loop, kz_turn_event *out_event) {
     kz_utterance utterance;
     const kazeia_status status = loop->listen.next(loop->listen.self, &utterance);
     if (status == KAZEIA_DONE) {
         // Only the end of listening decides: single windows may hold silence.
         *out_event = loop->transcript.count ? KZ_EVENT_HEARD : KZ_EVENT_HEARD_NOTHING;
+        tell_language(loop);
         return KAZEIA_OK;
     }
     KZ_TRY(status);

@@ -231,9 +231,17 @@ class Speech(program.Program):
         self.assert_works("say", "-o", out, "bonjour")
         self.assertEqual(list(self.folder.glob("killed.wav*")), [out])
 
+    def test_say_without_a_voice_reads_the_language(self):
+        out = self.folder / "usual.wav"
+        words = [self.lines_of("say", "--show-spoken", "-o", out, *language, "2")[0]["spoken"]
+                 for language in ((), ("--language", "en"))]
+        self.assertEqual(words, ["deux", "two"])
+
     def test_say_refuses(self):
         out = self.folder / "refused.wav"
         self.assert_fails(1, "zz", "say", "--voice", "espeak:zz", "-o", out, "x")
+        self.assert_fails(1, "as kokoro:ff_siwis, or espeak:LANGUAGE", "say", "--voice", "nobody",
+                          "-o", out, "x")
         self.assert_fails(1, "--speed is '0'", "say", "--speed", "0", "-o", out, "x")
         self.assertEqual(list(self.folder.glob("refused*")), [])
 

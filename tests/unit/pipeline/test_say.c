@@ -319,6 +319,32 @@ static void cancelling_is_seen_until_reset(void **state) {
     kz_say_destroy(f.say);
 }
 
+// Numbers and abbreviations are those of the language that was told last.
+static void a_polyglot_reads_each_language(void **state) {
+    (void)state;
+    static const struct {
+        const char *language, *text, *fed;
+    } cases[] = {{"en", "At 3:30 pm, e.g. today.", "At three thirty p m, for example today.\n"},
+                 {"fr", "J'ai 2 amis.", "J'ai deux amis.\n"},
+                 {"en-gb", "I have 2 friends.", "I have two friends.\n"},
+                 {"de", "Ich habe 2 Freunde.", "Ich habe 2 Freunde.\n"}};
+    fixture f;
+    memset(&f, 0, sizeof f);
+    const kz_speak_table table = script_voice_table(&f.voice);
+    const kz_say_options options = {.is_polyglot = true};
+    assert_int_equal(kz_say_create(&table, &options, NULL, &f.say), KAZEIA_OK);
+    say_text(&f, "J'ai 2 amis.", 3);
+    assert_string_equal(f.voice.fed, "J'ai deux amis.\n");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(kz_say_reset(f.say), KAZEIA_OK);
+        f.voice.fed_count = 0;
+        kz_say_set_language(f.say, cases[i].language);
+        say_text(&f, cases[i].text, 5);
+        assert_string_equal(f.voice.fed, cases[i].fed);
+    }
+    kz_say_destroy(f.say);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sentences_reach_the_voice_whole),
@@ -331,6 +357,7 @@ int main(void) {
         cmocka_unit_test(a_voice_that_takes_nothing_is_refused),
         cmocka_unit_test(one_thread_feeds_and_one_speaks),
         cmocka_unit_test(cancelling_is_seen_until_reset),
+        cmocka_unit_test(a_polyglot_reads_each_language),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,6 +142,14 @@ static kazeia_status take_turn(fixture *f) {
     return kz_voice_loop_turn(&f->loop, sound, 100, take_samples, f);
 }
 
+// What the voice was told, a space before each.
+static char told_languages[64];
+
+static void note_language(void *self, const char *language) {
+    (void)self;
+    strcat(strcat(told_languages, " "), language);
+}
+
 static void check_times(const kz_turn *turn) {
     double last_start = 0;
     for (size_t i = 0; i < KZ_STAGE_COUNT; i++) {
@@ -394,6 +402,21 @@ static void cancellations_at_random_leave_the_loop_sound(void **state) {
     close_loop(&f);
 }
 
+static void the_voice_is_told_the_language_of_the_question(void **state) {
+    (void)state;
+    fixture f;
+    open_loop(&f);
+    told_languages[0] = '\0';
+    f.loop.speak.set_language = note_language;
+    assert_int_equal(take_turn(&f), KAZEIA_OK);
+    assert_string_equal(told_languages, " fr");
+    // Nothing was heard: there is nothing to answer, nor a language.
+    f.listener.texts[0] = "";
+    assert_int_equal(take_turn(&f), KAZEIA_OK);
+    assert_string_equal(told_languages, " fr");
+    close_loop(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_is_spoken_while_it_is_written),
@@ -407,6 +430,7 @@ int main(void) {
         cmocka_unit_test(cancelling_a_later_turn_keeps_the_earlier_ones),
         cmocka_unit_test(between_turns_there_is_nothing_to_cancel),
         cmocka_unit_test(cancellations_at_random_leave_the_loop_sound),
+        cmocka_unit_test(the_voice_is_told_the_language_of_the_question),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
