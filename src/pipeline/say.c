@@ -1,10 +1,11 @@
 // say.c: text as it is written -> samples: sentence cutter, spoken text, voice.
 //   in   bytes of text
 //   out  samples
-// A sentence waits here, cleaned, until the voice has taken it: so the voice never sees half a
-// word, and text is only drawn from the cutter when the voice has nothing to say. For that reason
-// what the voice gives belongs to the last sentence that was drawn. The lock is held for the time
-// of a cut, never while the voice works.
+// A sentence waits here, cleaned, until the voice has taken it, or its first words do, for a voice
+// that takes them early: so the voice never sees half a word, and text is only drawn from the
+// cutter when the voice has nothing to say. For that reason what the voice gives belongs to the
+// last sentence that was drawn. The lock is held for the time of a cut, never while the voice
+// works.
 #include "pipeline/say.h"
 
 #include <stdatomic.h>
@@ -12,6 +13,7 @@
 
 #include "base/text_buffer.h"
 #include "base/thread.h"
+#include "pipeline/early_words.h"
 #include "text/sentence.h"
 #include "text/spoken.h"
 
@@ -24,6 +26,7 @@ typedef struct tongue {
     const char *language; // NULL: any other
     kz_sentence_stream *sentences;
     kz_spoken_stream *spoken;
+    kz_early_words *early; // NULL: the voice is given whole sentences
 } tongue;
 
 struct kz_say {
@@ -53,6 +56,9 @@ static kazeia_status add_tongue(kz_say *say, const kz_say_options *options, cons
     const char *words = language != NULL && kz_spoken_has_words(language) ? language : NULL;
     added->language = language;
     KZ_TRY(kz_sentence_stream_create(&say->allocator, &cutting, &added->sentences));
+    if (options->gives_words_early) {
+        KZ_TRY(kz_early_words_create(words, &say->allocator, &added->early));
+    }
     return kz_spoken_stream_create(words, &say->allocator, &added->spoken);
 }
 
@@ -100,6 +106,7 @@ void kz_say_destroy(kz_say *say) {
     for (size_t i = 0; i < say->tongue_count; i++) {
         kz_sentence_stream_destroy(say->tongues[i].sentences);
         kz_spoken_stream_destroy(say->tongues[i].spoken);
+        kz_early_words_destroy(say->tongues[i].early);
     }
     kz_text_buffer_clear(&say->clean);
     if (say->has_text_lock) {
@@ -175,6 +182,11 @@ static void trim_front(kz_text_buffer *text) {
     kz_text_buffer_drop_front(text, white);
 }
 
+// Of the sentence that the cutter has not given yet, what the voice was given.
+static size_t early_bytes(const kz_say *say) {
+    return say->tongue->early ? kz_early_words_given(say->tongue->early) : 0;
+}
+
 // Draws the next sentence into `clean`; KAZEIA_NEEDS_INPUT when there is none yet. At the text's
 // last sentence the cleaner is told so at once: what it held back, an exclamation mark maybe, is
 // spoken with its sentence. KAZEIA_OK with an empty `clean` is possible: a sentence of markup alone
@@ -196,14 +208,30 @@ static kazeia_status draw_sentence(kz_say *say) {
         KZ_TRY(end_cleaning(say));
     }
     trim_front(&say->clean);
-    return say->clean.count ? kz_text_buffer_append(&say->clean, "\n", 1) : KAZEIA_OK;
+    const bool has_begun = early_bytes(say) > 0;
+    if (has_begun) {
+        kz_early_words_settle(say->tongue->early, &say->clean);
+    }
+    return say->clean.count || has_begun ? kz_text_buffer_append(&say->clean, "\n", 1) : KAZEIA_OK;
+}
+
+// No sentence is whole: its first words, for a voice that takes them.
+static kazeia_status draw_words(kz_say *say) {
+    const tongue *spoken = say->tongue;
+    if (!spoken->early || !kz_spoken_stream_is_plain(spoken->spoken)) {
+        return KAZEIA_NEEDS_INPUT;
+    }
+    const kz_text_view sentence = kz_sentence_stream_peek(spoken->sentences);
+    KZ_TRY(kz_early_words_give(spoken->early, sentence, &say->clean));
+    return say->clean.count ? KAZEIA_OK : KAZEIA_NEEDS_INPUT;
 }
 
 // The view that the cutter gives points into its buffer, which a feed may move: so the cleaning
 // happens under the lock, too.
 static kazeia_status draw_locked(kz_say *say) {
     kz_mutex_lock(&say->text_lock);
-    const kazeia_status status = draw_sentence(say);
+    const kazeia_status drawn = draw_sentence(say);
+    const kazeia_status status = drawn == KAZEIA_NEEDS_INPUT ? draw_words(say) : drawn;
     kz_mutex_unlock(&say->text_lock);
     return status;
 }
@@ -247,7 +275,7 @@ kazeia_status kz_say_next(kz_say *say, float *out_samples, size_t capacity, size
     }
     const kazeia_status status = say->voice.next(say->voice.self, out_samples, capacity, out_count);
     if (status == KAZEIA_OK && *out_count) {
-        say->begun_bytes = say->drawn_bytes;
+        say->begun_bytes = say->drawn_bytes + early_bytes(say);
     }
     return status == KAZEIA_NEEDS_INPUT ? supply_voice(say) : status;
 }
@@ -274,6 +302,9 @@ void kz_say_cancel(kz_say *say) {
 kazeia_status kz_say_reset(kz_say *say) {
     kz_sentence_stream_reset(say->tongue->sentences);
     kz_spoken_stream_reset(say->tongue->spoken);
+    if (say->tongue->early) {
+        kz_early_words_reset(say->tongue->early);
+    }
     kz_text_buffer_reset(&say->clean);
     say->is_finished = say->is_cleaned = say->is_told = false;
     say->fed_bytes = say->drawn_bytes = say->begun_bytes = 0;

@@ -18,6 +18,9 @@ typedef struct kz_say_options {
     const char *language;  // of the text, for abbreviations; NULL: "fr"
     bool cuts_first_early; // the first piece may end at a comma (text/sentence.h)
     bool is_polyglot;      // kz_say_set_language may be called
+    // The voice takes a sentence as it is written: its first words before it is whole. The rest
+    // comes when it is, ended by '\n' as ever.
+    bool gives_words_early;
 } kz_say_options;
 
 // The table is copied. The voice stays the caller's and must outlive the stage; its begun_bytes is

@@ -624,6 +624,10 @@ kazeia_status kz_sentence_stream_next(kz_sentence_stream *stream, kz_text_view *
     }
 }
 
+kz_text_view kz_sentence_stream_peek(const kz_sentence_stream *stream) {
+    return (kz_text_view){stream->bytes + stream->begin, stream->scanned};
+}
+
 void kz_sentence_stream_finish(kz_sentence_stream *stream) {
     stream->is_finished = true;
 }

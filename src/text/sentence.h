@@ -40,6 +40,9 @@ KAZEIA_MUST_CHECK kazeia_status kz_sentence_stream_feed(kz_sentence_stream *stre
 // no sentence; DONE after finish when all has been given.
 KAZEIA_MUST_CHECK kazeia_status kz_sentence_stream_next(kz_sentence_stream *stream,
                                                         kz_text_view *out_piece);
+// After NEEDS_INPUT: the piece that is being read, as far as it goes; valid as long as a piece. It
+// may yet be cut in its second half, or at a stop that is not decided.
+kz_text_view kz_sentence_stream_peek(const kz_sentence_stream *stream);
 // The text ends here: what is held is decided as it stands.
 void kz_sentence_stream_finish(kz_sentence_stream *stream);
 // As new, without allocating.

@@ -365,6 +365,13 @@ void kz_spoken_stream_end_sentence(kz_spoken_stream *stream) {
     stream->is_pausing = true;
 }
 
+bool kz_spoken_stream_is_plain(const kz_spoken_stream *stream) {
+    const kz_spoken_state *state = &stream->state;
+    return stream->begin == stream->end && state->hidden_until == NULL && state->fence_sign == 0 &&
+           state->bracket_depth == 0 && state->target_depth == 0 && !state->is_in_reference &&
+           !state->is_in_autolink && !state->is_in_rule && !state->is_in_role;
+}
+
 void kz_spoken_stream_finish(kz_spoken_stream *stream) {
     stream->is_finished = true;
 }

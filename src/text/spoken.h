@@ -42,6 +42,8 @@ KAZEIA_MUST_CHECK kazeia_status kz_spoken_stream_next(kz_spoken_stream *stream,
 // before it returns NEEDS_INPUT. Blocks (thinking, fences) stay open. Call it where a sentence
 // surely ends, as text/sentence says, and take all that next gives before the next feed.
 void kz_spoken_stream_end_sentence(kz_spoken_stream *stream);
+// Whether words that are fed now would be read as words: no block, link or line of signs is open.
+bool kz_spoken_stream_is_plain(const kz_spoken_stream *stream);
 // The text ends here: what was held back is decided as it stands.
 void kz_spoken_stream_finish(kz_spoken_stream *stream);
 // As new, without allocating.

@@ -58,6 +58,14 @@ static void say_text(fixture *f, const char *text, size_t piece_bytes) {
 
 // --- What the voice is fed ----------------------------------------------------------------------
 
+// A voice that takes words early is given the same text, cut elsewhere.
+static void open_early(fixture *f) {
+    memset(f, 0, sizeof *f);
+    const kz_speak_table table = script_voice_table(&f->voice);
+    const kz_say_options options = {.language = "fr", .gives_words_early = true};
+    assert_int_equal(kz_say_create(&table, &options, NULL, &f->say), KAZEIA_OK);
+}
+
 typedef struct spoken_case {
     const char *text, *fed; // fed: a line for each sentence
 } spoken_case;
@@ -97,23 +105,57 @@ static void check_words(const char *text, const char *fed) {
     }
 }
 
+static void check_case(const spoken_case *spoken, size_t piece, bool is_early) {
+    fixture f;
+    if (is_early) {
+        open_early(&f);
+    } else {
+        open_say(&f, false);
+    }
+    say_text(&f, spoken->text, piece);
+    if (spoken->fed) {
+        assert_string_equal(f.voice.fed, spoken->fed);
+    } else {
+        check_words(spoken->text, f.voice.fed);
+    }
+    assert_int_equal(f.samples, f.voice.fed_count * SAMPLES_PER_BYTE);
+    kz_say_destroy(f.say);
+}
+
 static void sentences_reach_the_voice_whole(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof spoken_cases / sizeof *spoken_cases; i++) {
-        const spoken_case *spoken = &spoken_cases[i];
         for (size_t piece = 1; piece < 80; piece = piece < 8 ? piece + 1 : piece * 3) {
-            fixture f;
-            open_say(&f, false);
-            say_text(&f, spoken->text, piece);
-            if (spoken->fed) {
-                assert_string_equal(f.voice.fed, spoken->fed);
-            } else {
-                check_words(spoken->text, f.voice.fed);
-            }
-            assert_int_equal(f.samples, f.voice.fed_count * SAMPLES_PER_BYTE);
-            kz_say_destroy(f.say);
+            check_case(&spoken_cases[i], piece, false);
+            check_case(&spoken_cases[i], piece, true);
         }
     }
+}
+
+static void expect_early(const char *text, const char *fed) {
+    fixture f;
+    size_t taken = 0;
+    open_early(&f);
+    assert_int_equal(kz_say_feed(f.say, text, strlen(text), &taken), KAZEIA_OK);
+    assert_int_equal(speak(&f), KAZEIA_NEEDS_INPUT);
+    f.voice.fed[f.voice.fed_count] = '\0';
+    assert_string_equal(f.voice.fed, fed);
+    kz_say_destroy(f.say);
+}
+
+// A word is given once the next one is whole, and none that could be read otherwise.
+static void first_words_come_early(void **state) {
+    (void)state;
+    expect_early("Il", "");
+    expect_early("Il fait", "");
+    expect_early("Il fait beau", "Il");
+    expect_early("Il fait beau, ce", "Il fait");
+    expect_early("Aujourd'hui, peut-être demain ", "Aujourd'hui, peut-être");
+    expect_early("Il a 12 ans de plus", "Il");
+    expect_early("Voir Mme Dupont qui arrive", "");
+    expect_early("<think>il fait beau ce soir", "");
+    expect_early("Voici [un lien vers la page", "");
+    expect_early("```\nil fait beau ce soir", "");
 }
 
 // A sentence is spoken as soon as the first sign of the next is there.
@@ -348,6 +390,7 @@ static void a_polyglot_reads_each_language(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sentences_reach_the_voice_whole),
+        cmocka_unit_test(first_words_come_early),
         cmocka_unit_test(a_sentence_does_not_wait_for_the_next),
         cmocka_unit_test(the_first_fragment_is_cut_early_only_when_asked),
         cmocka_unit_test(a_long_sentence_is_given_in_parts),
