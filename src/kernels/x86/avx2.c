@@ -13,9 +13,9 @@
 #include "kernels/tile/matmul_a8_tile.h"
 #include "kernels/tile/matmul_f32_tile.h"
 
-#include "kernels/x86/attention_tile.h"
+#include "kernels/tile/attention_tile.h"
 
+#include "kernels/tile/attention_bulk_tile.h"
 #include "kernels/tile/rows_tile.h"
-#include "kernels/x86/attention_bulk_tile.h"
 
 #include "kernels/tile/signal_tile.h"

@@ -143,10 +143,10 @@ SIMD_INLINE void open_part(kz_type type, const kz_attention *a, size_t kv_head, 
     }
 }
 
-// `hint` is a constant. Values go to the second cache: they would push keys out of the first.
-#define PREFETCH_HEAD(head, bytes, hint)                         \
-    for (size_t b = 0; b < (bytes); b += 64) {                   \
-        _mm_prefetch((const char *)(head) + b, _MM_HINT_##hint); \
+// `place` is near or far. Values go to the second cache: they would push keys out of the first.
+#define PREFETCH_HEAD(head, bytes, place)           \
+    for (size_t b = 0; b < (bytes); b += 64) {      \
+        simd_ask_##place((const char *)(head) + b); \
     }
 
 // Rows that a score tile of `queries` takes: three queries leave four of its sixteen sums unused.
@@ -203,8 +203,8 @@ SIMD_INLINE void score_part(kz_type type, int heads, const float *q, size_t head
         SIMD_UNROLL
         for (size_t r = 0; r < rows; r++) {
             keys[r] = part->keys + part->at[i + r];
-            PREFETCH_HEAD(part->keys + part->at[i + r + ROWS_AHEAD], part->head_bytes, T0);
-            PREFETCH_HEAD(part->values + part->at[i + r], part->head_bytes, T1);
+            PREFETCH_HEAD(part->keys + part->at[i + r + ROWS_AHEAD], part->head_bytes, near);
+            PREFETCH_HEAD(part->values + part->at[i + r], part->head_bytes, far);
         }
         score_tile(type, heads, q, head_dim, head_dim, scale, keys, PART_ROWS_MOST, scores + i);
     }
