@@ -127,6 +127,7 @@ static kazeia_status open_voice(speaking *speech) {
     settings.voice = options->voice;
     settings.language = options->language;
     settings.speed = (float)options->speed;
+    settings.cuts_first_early = options->is_streamed;
     CLI_TRY(cli_runtime_open(speech->run, &speech->runtime));
     CLI_TRY(cli_voice_program_open(speech->run, &settings, &speech->program));
     return cli_checked(speech->run,

@@ -115,6 +115,7 @@ static const option_binding BINDINGS[] = {
     NAME("--voice", voice),
     SWITCH("--greedy", is_greedy),
     SWITCH("--whole", is_whole),
+    SWITCH("--stream", is_streamed),
     WHOLE("--max-frames", max_frames, 1, 1 << 20),
     NAME("--dump", dump),
     TEXT("--instruct", instruct),

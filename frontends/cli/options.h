@@ -40,7 +40,7 @@ typedef struct cli_options {
     size_t argument_count;
     uint64_t given[2]; // a bit for each row of the parser's table: stood on the line
     const char *dump, *instruct, *voice_vector, *ref_codes, *ref_text, *clone, *text;
-    bool is_greedy, is_whole;
+    bool is_greedy, is_whole, is_streamed;
     uint64_t max_frames, chunk;
 } cli_options;
 

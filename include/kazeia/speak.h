@@ -36,7 +36,8 @@ typedef struct kazeia_speak_settings {
     const char *language; // ISO code of the text, for its abbreviations; NULL: the voice's own
     float speed;          // 1: the voice's own; espeak-ng takes 0.46 to 2.57; 0 counts as 1
     // A first fragment is cut at a comma or colon after a few words and spoken before its sentence
-    // is whole: sound comes earlier, its melody is a little worse.
+    // is whole: sound comes earlier, its melody is a little worse. A program whose text follows
+    // frame by frame is given each sentence's words as they come instead; it waits for late ones.
     bool cuts_first_early;
     // In a spoken conversation each reply is said in the language of its question, where the voice
     // has it; `voice`, `speaker` and `language` hold until the first one.

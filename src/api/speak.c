@@ -182,9 +182,13 @@ static kazeia_status fill(speak_stage *stage, kazeia_runtime *runtime,
     if (settings->program && settings->is_verbatim) {
         return KAZEIA_OK;
     }
+    // Where the text follows frame by frame, a sentence need not be cut for its sound to come
+    // early.
+    const bool follows_text = settings->program && !settings->is_whole;
     const kz_say_options say = {.language = stage->language[0] ? stage->language : NULL,
-                                .cuts_first_early = settings->cuts_first_early,
-                                .is_polyglot = settings->follows_turn};
+                                .cuts_first_early = settings->cuts_first_early && !follows_text,
+                                .is_polyglot = settings->follows_turn,
+                                .gives_words_early = settings->cuts_first_early && follows_text};
     // No begun_bytes: kz_say counts the sentences that it draws and does not ask.
     const kz_speak_table table = {.self = stage->voice,
                                   .feed = feed_voice,

@@ -48,7 +48,7 @@ void kz_early_words_destroy(kz_early_words *early) {
     }
 }
 
-// The ends of the last two words that are whole, with all words before them plain.
+// Behind the last two words that are whole, and the space that says so; all before is plain.
 typedef struct word_ends {
     size_t last, before;
 } word_ends;
@@ -76,7 +76,7 @@ static word_ends find_ends(kz_text_view text) {
         }
         if (ch.code_point == ' ') {
             ends.before = ends.last;
-            ends.last = at;
+            ends.last = at + 1;
         }
         previous = ch.code_point;
         at += ch.length;
@@ -147,12 +147,9 @@ static size_t said_bytes(const kz_early_words *early, const kz_text_buffer *spok
     if (bytes <= spoken->count && memcmp(spoken->bytes, early->given_words, bytes) == 0) {
         return bytes;
     }
-    size_t words = count_spaces(early->given_words, bytes) + 1;
-    for (bytes = 0; bytes < spoken->count; bytes++) {
+    size_t words = count_spaces(early->given_words, bytes);
+    for (bytes = 0; bytes < spoken->count && words > 0; bytes++) {
         words -= spoken->bytes[bytes] == ' ';
-        if (words == 0) {
-            break;
-        }
     }
     return bytes;
 }

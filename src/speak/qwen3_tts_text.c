@@ -1,9 +1,8 @@
 // qwen3_tts_text.c: text as it comes, to tokens and rows.
 //   in   the queue that feed fills
 //   out  text_ids and text_rows of the present utterance, as far as they are certain
-// A tokenizer of words makes the same tokens of a text whatever follows it, if that begins with one
-// space and a visible character: so speech may begin with the first word, and no token that was
-// spoken is ever another one later.
+// No token of a word goes on behind the space that follows it: so speech may begin with the first
+// word, and no token that was spoken is ever another one later.
 #include <string.h>
 
 #include "speak/qwen3_tts_state.h"
@@ -42,7 +41,8 @@ static bool is_white(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-// Bytes of the line whose tokens are certain: up to the last single space between visible ones.
+// Bytes of the line whose tokens are certain: up to the last space behind a visible character.
+// White space itself is cut by what follows it.
 static size_t certain_bytes(const kz_tts_voice *voice) {
     const size_t first = voice->is_line_begun ? 1 : HEAD_BYTES + 1;
     const char *line = voice->line;
@@ -50,8 +50,7 @@ static size_t certain_bytes(const kz_tts_voice *voice) {
         return voice->line_count;
     }
     for (size_t i = voice->line_count; i-- > first;) {
-        if (line[i] == ' ' && !is_white(line[i - 1]) && i + 1 < voice->line_count &&
-            !is_white(line[i + 1])) {
+        if (line[i] == ' ' && !is_white(line[i - 1])) {
             return i;
         }
     }

@@ -148,10 +148,10 @@ static void first_words_come_early(void **state) {
     (void)state;
     expect_early("Il", "");
     expect_early("Il fait", "");
-    expect_early("Il fait beau", "Il");
-    expect_early("Il fait beau, ce", "Il fait");
-    expect_early("Aujourd'hui, peut-être demain ", "Aujourd'hui, peut-être");
-    expect_early("Il a 12 ans de plus", "Il");
+    expect_early("Il fait beau", "Il ");
+    expect_early("Il fait beau, ce", "Il fait ");
+    expect_early("Aujourd'hui, peut-être demain ", "Aujourd'hui, peut-être ");
+    expect_early("Il a 12 ans de plus", "Il ");
     expect_early("Voir Mme Dupont qui arrive", "");
     expect_early("<think>il fait beau ce soir", "");
     expect_early("Voici [un lien vers la page", "");
