@@ -4,7 +4,8 @@
 // bit-equal to those of matmul_a8_tile.h: the same operations on the same numbers. Two panels are
 // unpacked to bytes and float scales, 512 k at a time, and stay in the nearest cache while all
 // tokens pass. That pays for the K types (Q4_K some 5 % faster than unpacking in each tile, Q5_K
-// 10, Q6_K 20); types with less to unpack lose by the larger loads.
+// 10, Q6_K 20); types with less to unpack lose by the larger loads there. An including file that
+// defines SIMD_BULK_ALL gets kernels for all types with something to unpack.
 #include <string.h>
 
 #define BULK_BLOCKS 16
@@ -156,7 +157,7 @@ SIMD_INLINE void a8_bulk_tile(kz_type type, int panels, int tokens, const kz_mat
 // Blocks [block, block + blocks) of all tokens. Halves need a register more for each product.
 SIMD_INLINE void a8_bulk_tokens(kz_type type, int panels, const kz_matmul *matmul, size_t token,
                                 size_t tokens, size_t block, size_t blocks, a8_bulk_chunk *chunk) {
-    const size_t most = a8_has_halves(type) && SIMD_BULK_TOKENS > 4 ? 4 : SIMD_BULK_TOKENS;
+    const size_t most = a8_has_halves(type) ? SIMD_BULK_TOKENS * 2 / 3 : SIMD_BULK_TOKENS;
     size_t place = 0;
 #define BULK_TILE(panels, tokens) \
     a8_bulk_tile(type, panels, tokens, matmul, token + place, place, block, blocks, chunk)
@@ -212,6 +213,13 @@ SIMD_INLINE void a8_bulk_matmul(kz_type type, const kz_matmul *matmul, size_t pa
         a8_bulk_matmul(type, matmul, panel, panel_end, token, token_end);                      \
     }
 
+#ifdef SIMD_BULK_ALL
+BULK_KERNEL(q4_0, KZ_Q4_0)
+BULK_KERNEL(q4_1, KZ_Q4_1)
+BULK_KERNEL(q5_0, KZ_Q5_0)
+BULK_KERNEL(q5_1, KZ_Q5_1)
+BULK_KERNEL(iq4_nl, KZ_IQ4_NL)
+#endif
 BULK_KERNEL(q4_k, KZ_Q4_K)
 BULK_KERNEL(q5_k, KZ_Q5_K)
 BULK_KERNEL(q6_k, KZ_Q6_K)
