@@ -6,10 +6,14 @@ import json
 import pathlib
 import shutil
 import struct
+import subprocess
+import time
 import unittest
 import wave
 
 import program
+import tiny_listener
+import tiny_model
 
 GOLDEN = program.ROOT / "tests/golden/qwen3_tts"
 EXPECTED = GOLDEN / "expected"
@@ -33,6 +37,10 @@ class Voices(program.Program):
             result = cls.run_program("export", GOLDEN / kind, "--weights", "f32", "--kv", "f32",
                                      "-o", cls.folder / f"{kind}.kzp")
             assert result.returncode == 0, result.stderr
+        tiny_model.write(cls.folder / "talker.gguf")
+        tiny_listener.write(cls.folder / "heard", " Il neige")
+        for source, name in (("talker.gguf", "talker"), ("heard", "listener")):
+            cls.run_program("export", cls.folder / source, "-o", cls.folder / f"{name}.kzp")
 
     def say(self, voice, text, *options):
         return self.lines_of("say", "--voice", voice, "-o", self.folder / "out.wav", *options,
@@ -62,6 +70,37 @@ class Voices(program.Program):
         self.assertEqual(shape, (len(expected),))
         worst = max(abs(a - b) for a, b in zip(samples, expected, strict=True))
         self.assertLessEqual(worst, 1e-4 * max(map(abs, expected)))
+
+    def say_slowly(self, text, *options):
+        """The answer to a text whose words come every 0.1 seconds."""
+        command = [program.PROGRAM, "say", "--voice", "custom:vivian", "-o", self.folder / "out.wav",
+                   "--max-frames", "20", "--json", *options, "-"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              env=self.environment()) as process:
+            for word in text.split():
+                time.sleep(0.1)
+                process.stdin.write(f"{word} ".encode())
+                process.stdin.flush()
+            return json.loads(process.communicate()[0])
+
+    def test_speech_begins_with_the_first_words(self):
+        text = "Il fait beau ce matin et je vais me promener dans la ville, seul, sans manteau."
+        whole = self.say_slowly(text)
+        sound = (self.folder / "out.wav").read_bytes()
+        early = self.say_slowly(text, "--stream")
+        self.assertEqual((self.folder / "out.wav").read_bytes(), sound)
+        self.assertGreater(whole["first_audio_ms"], 1000)
+        self.assertLess(early["first_audio_ms"], whole["first_audio_ms"] - 500)
+
+    def test_a_turn_is_answered_by_a_program(self):
+        turn = self.lines_of("turn", "--stt", "listener", "--llm", "talker", "--voice",
+                             "custom:vivian", "--max-tokens", "8", "-o", self.folder / "reply.wav",
+                             program.ROOT / "examples/audio/mer_jaune.wav")[0]
+        self.assertEqual(turn["transcript"], "Il neige")
+        with wave.open(str(self.folder / "reply.wav")) as file:
+            self.assertEqual(file.getframerate(), 24000)
+            self.assertGreater(file.getnframes(), 24000)
+            self.assertAlmostEqual(file.getnframes() / 24000, turn["audio_s"], 3)
 
     def test_the_cloning_options_are_the_reference(self):
         meta = json.loads((EXPECTED / "base/icl_streaming/meta.json").read_text())
