@@ -37,7 +37,7 @@ BANNED_HEADERS = [
 ]
 
 INTRINSIC = re.compile(r"\b(_mm\d*_\w+|__m(128|256|512)[id]?|__builtin_ia32_\w+|"
-                       r"v\w+q?_(lane_)?[sufp](8|16|32|64))\b")
+                       r"v[a-z]\w*q?_(lane_)?[sufp](8|16|32|64))\b")
 INTRINSIC_FILES = re.compile(r"src/kernels/(x86|arm)/|src/base/os_")
 
 # A member of another library's struct may be called anything: ".data" and "->data" are let through.
