@@ -4,6 +4,11 @@
 #include "listen/vad_rule.h"
 
 #define HYSTERESIS 0.15f
+// The network is sure of a voice a syllable late now and then, when what came before has left it in
+// doubt, but it stirs from the first sound on. Silence and noise stay below.
+#define STIRRING 0.07f
+#define STIRRING_WINDOWS 12u // a span begins at most so much before the network is sure
+#define CALM_WINDOWS 2u      // what ends the stirring
 // A click of one window in a pause must not join the two sentences around it.
 #define RESUMING_WINDOWS 3u
 
@@ -34,7 +39,7 @@ static bool end_span(kz_vad_rule *rule, uint64_t end, kz_vad_span *out_span) {
     const bool is_span = rule->is_sure;
     if (is_span) {
         const uint64_t padded = sure_end(rule);
-        *out_span = (kz_vad_span){padded_start(rule, rule->start), padded < end ? padded : end};
+        *out_span = (kz_vad_span){padded_start(rule, rule->onset), padded < end ? padded : end};
         rule->previous_end = out_span->end;
     }
     rule->is_speech = false;
@@ -44,10 +49,32 @@ static bool end_span(kz_vad_rule *rule, uint64_t end, kz_vad_span *out_span) {
     return is_span;
 }
 
+// Where speech that begins with the next window begins in truth.
+static uint64_t find_onset(const kz_vad_rule *rule) {
+    const uint64_t reach = (uint64_t)STIRRING_WINDOWS * rule->window;
+    const uint64_t earliest = rule->position > reach ? rule->position - reach : 0;
+    if (!rule->is_stirring) {
+        return rule->position;
+    }
+    return rule->stirring > earliest ? rule->stirring : earliest;
+}
+
+static void note_stirring(kz_vad_rule *rule, float probability) {
+    if (probability >= STIRRING) {
+        rule->stirring = rule->is_stirring ? rule->stirring : rule->position;
+        rule->is_stirring = true;
+        rule->calm_windows = 0;
+    } else {
+        rule->calm_windows++;
+        rule->is_stirring = rule->is_stirring && rule->calm_windows < CALM_WINDOWS;
+    }
+}
+
 static void begin_or_go_on(kz_vad_rule *rule) {
     if (!rule->is_speech) {
         rule->is_speech = true;
         rule->start = rule->position;
+        rule->onset = find_onset(rule);
     } else if (rule->is_silent && !rule->is_resuming) {
         rule->is_resuming = true;
         rule->resumption = rule->position;
@@ -73,6 +100,7 @@ static void note_silence(kz_vad_rule *rule) {
 }
 
 bool kz_vad_rule_step(kz_vad_rule *rule, float probability, kz_vad_span *out_span) {
+    note_stirring(rule, probability);
     // Between the two limits all stays as it is: a voice that fades does not flicker.
     if (probability >= rule->threshold) {
         begin_or_go_on(rule);
@@ -101,11 +129,11 @@ bool kz_vad_rule_finish(kz_vad_rule *rule, uint64_t end, kz_vad_span *out_span) 
 
 bool kz_vad_rule_sure(const kz_vad_rule *rule, kz_vad_span *out_span) {
     if (rule->is_sure) {
-        *out_span = (kz_vad_span){padded_start(rule, rule->start), sure_end(rule)};
+        *out_span = (kz_vad_span){padded_start(rule, rule->onset), sure_end(rule)};
     }
     return rule->is_sure;
 }
 
 uint64_t kz_vad_rule_earliest(const kz_vad_rule *rule) {
-    return padded_start(rule, rule->is_speech ? rule->start : rule->position);
+    return padded_start(rule, rule->is_speech ? rule->onset : find_onset(rule));
 }

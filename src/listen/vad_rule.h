@@ -5,8 +5,9 @@
 // included, and forgotten when as many samples of silence come before that. Silence begins with a
 // window at least 0.15 below the threshold (Silero's own hysteresis), and ends the span after
 // `hang_over` samples without speech; less than three windows of it there are taken for a noise. A
-// span reaches `pre_roll` samples further at both ends, but never into the one before it. Positions
-// are samples since the first window.
+// span begins where the probability first rose above what silence gives, at most 12 windows
+// earlier, and reaches `pre_roll` samples further at both ends, but never into the one before it.
+// Positions are samples since the first window.
 #ifndef KZ_LISTEN_VAD_RULE_H
 #define KZ_LISTEN_VAD_RULE_H
 
@@ -19,11 +20,14 @@ typedef struct kz_vad_rule {
     uint32_t min_speech, pre_roll, hang_over;
     // The rule's own; zeros at the start.
     uint64_t position;     // end of what was judged
-    uint64_t start;        // of the speech that goes on
+    uint64_t start;        // of the speech that goes on: its first sure window
+    uint64_t onset;        // where it began to be likely
+    uint64_t stirring;     // since when it is not unlikely
     uint64_t silence;      // where it last fell silent
     uint64_t resumption;   // where it may have gone on after that
     uint64_t previous_end; // of the last span
-    bool is_speech, is_sure, is_silent, is_resuming;
+    bool is_speech, is_sure, is_silent, is_resuming, is_stirring;
+    uint32_t calm_windows; // without stirring
 } kz_vad_rule;
 
 // Samples [start, end).

@@ -31,9 +31,21 @@ static kz_vad_rule make_rule(void) {
         .threshold = 0.5f, .window = WINDOW, .min_speech = 30, .pre_roll = 20, .hang_over = 50};
 }
 
-// One letter a window: '#' speech, '+' between the two limits, '.' silence, '?' no number.
+// One letter a window: '#' speech, '+' between the two limits, '-' unlikely, '.' silence, '?' no
+// number.
 static float probability_of(char letter) {
-    return letter == '#' ? 0.9f : letter == '+' ? 0.4f : letter == '?' ? NAN : 0.1f;
+    switch (letter) {
+    case '#':
+        return 0.9f;
+    case '+':
+        return 0.4f;
+    case '-':
+        return 0.1f;
+    case '?':
+        return NAN;
+    default:
+        return 0.02f;
+    }
 }
 
 static spans find(kz_vad_rule *rule, const char *windows) {
@@ -61,6 +73,20 @@ static void expect_spans(const char *windows, const uint64_t *edges, size_t coun
         const uint64_t edges[] = {__VA_ARGS__};                         \
         expect_spans(windows, edges, sizeof edges / sizeof *edges / 2); \
     } while (0)
+
+// The network is sure a little late: what stirred before belongs to the span.
+static void spans_begin_where_speech_stirs(void **state) {
+    (void)state;
+    EXPECT(".....--+###.......", 30, 130);            // with 20 of pre-roll
+    EXPECT(".....-.+###.......", 30, 130);            // one calm window is within
+    EXPECT(".....-..###.......", 60, 130);            // two are not
+    EXPECT("--------------------###......", 60, 250); // at most twelve windows
+    EXPECT("--..###----###......", 20, 160);
+    // Never into the span before, whose roll ends here.
+    EXPECT("###------###......", 0, 50, 50, 140);
+    // Stirring alone is no speech.
+    expect_spans("----++++--------", NULL, 0);
+}
 
 static void speech_becomes_spans(void **state) {
     (void)state;
@@ -289,6 +315,7 @@ static void long_sound_fits(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(speech_becomes_spans),
+        cmocka_unit_test(spans_begin_where_speech_stirs),
         cmocka_unit_test(short_sounds_are_no_speech),
         cmocka_unit_test(doubtful_windows_change_nothing),
         cmocka_unit_test(what_is_sure_stays_true),
