@@ -145,10 +145,28 @@ class Voices(program.Program):
                 max(-32768, min(32767, round(32767 * sample))) for sample in samples)))
         self.assert_works("voice", "make", recording, "--text", "Bonjour.", "--model", "base",
                           "-o", voice)
+        listed = self.lines_of("voice", "list", self.folder)
+        speaking = {line["program"]: line for line in listed if "kind" in line}
+        self.assertIn("vivian", speaking["custom.kzp"]["speakers"])
+        self.assertNotIn("talker.kzp", speaking)
+        self.assertEqual([(line["program"], line["text"], line["frames"] > 0) for line in listed
+                          if line.get("voice") == "me.kzv"], [("base.kzp", "Bonjour.", True)])
+        made = self.lines_of("voice", "make", recording, "--stt", "listener", "--model", "base",
+                             "-o", voice)[0]
+        self.assertEqual((made["text"], made["frames"] > 0), ("Il neige", True))
         self.assertEqual(self.say("base", "Merci.", "--clone", voice, "--max-frames",
                                   "3")["frames"], 3)
         self.assert_fails(1, "is a voice of program", "say", "--voice", "custom", "--clone", voice,
                           "-o", self.folder / "out.wav", "Merci.")
+
+    def test_voices_are_listed_without_a_program(self):
+        folder = self.folder / "some"
+        folder.mkdir()
+        (folder / "broken.kzv").write_text("{}")
+        self.assertIn("is no voice file", self.lines_of("voice", "list", folder)[0]["error"])
+        self.assert_fails(1, "cannot list", "voice", "list", folder / "none")
+        self.assert_fails(1, "needs --model", "voice", "make", "me.wav")
+        self.assert_fails(1, "needs a recording", "voice", "vector", "--model", "base")
 
     def changed_voice(self, name, file, before, after):
         """A copy of the base voice in which bytes of one file are others."""
