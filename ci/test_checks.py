@@ -181,7 +181,7 @@ class Style(Tree):
     def test_what_is_allowed(self):
         self.add("src/audio/pitch.c", '// tmp, printf(x)\nconst char *k = "malloc(1) \\" tmp";\n'
                                       "int x = event.data.scalar;\nint metadata;\n")
-        self.add("src/kernels/tile/dot.h", OPENING + "vfloat w = v_load_f16(halves);\n")
+        self.write("src/kernels/tile/dot.h", OPENING + "vfloat w = v_load_f16(halves);\n")
         self.write("src/base/os_posix.c", OPENING + "#include <unistd.h>\nvoid *p = malloc(1);\n")
         self.write("src/base/thread.h", OPENING + "#include <pthread.h>\n")
         self.write("src/kernels/x86/dot.c", OPENING + "#include <immintrin.h>\n__m256i x;\n")

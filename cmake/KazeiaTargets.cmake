@@ -11,6 +11,14 @@ function(kazeia_require name module debian_package)
   endif()
 endfunction()
 
+# gcc 12 for ARM stops with an internal error where it makes vectors of a sum of floats in double
+# (vect_transform_reduction). Kernels say themselves what is a vector.
+set(KAZEIA_COMPILER_FAULTS "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$" AND CMAKE_C_COMPILER_ID STREQUAL GNU
+   AND CMAKE_C_COMPILER_VERSION VERSION_LESS 13)
+  set(KAZEIA_COMPILER_FAULTS -fno-tree-loop-vectorize)
+endif()
+
 set(KAZEIA_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes
                     -Wvla -Wundef -Werror)
 
@@ -20,7 +28,8 @@ function(kazeia_target_options target)
                                              POSITION_INDEPENDENT_CODE ON)
   # No contraction: ARM always has fused multiplication and addition, plain x86-64 never, and both are
   # to give the same numbers.
-  target_compile_options(${target} PRIVATE ${KAZEIA_WARNINGS} -fno-math-errno -ffp-contract=off)
+  target_compile_options(${target} PRIVATE ${KAZEIA_WARNINGS} -fno-math-errno -ffp-contract=off
+                                           ${KAZEIA_COMPILER_FAULTS})
   target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include
                                                ${PROJECT_SOURCE_DIR}/src)
