@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../unit/metered_allocator.h"
 #include "kazeia/listen.h"
 #include "parity.h"
 #include "runtime/context.h"
@@ -144,6 +145,13 @@ static void find_spans(spans *found, const float *samples, size_t count, size_t 
     take_spans(found, KAZEIA_DONE);
 }
 
+static void feed_all(spans *found, const float *samples, size_t count) {
+    for (size_t fed = 0, taken = 0; fed < count; fed += taken) {
+        CHECK(kazeia_stage_feed(found->stage, samples + fed, count - fed, &taken));
+        take_spans(found, KAZEIA_NEEDS_INPUT);
+    }
+}
+
 static void speech_is_found_and_nothing_else(void **state) {
     const detector *model = *state;
     const json_t *clips = json_object_get(model->golden, "clips");
@@ -243,12 +251,46 @@ static void noise_and_tones_are_no_speech(void **state) {
     free(samples);
 }
 
+// Sound of any length is heard in the memory of the start, and its end as well as its beginning.
+static void long_sound_takes_no_memory(void **state) {
+    const detector *model = *state;
+    enum { ROUNDS = 40, PAUSE = 2 * RATE_HZ };
+    static const float silence[PAUSE];
+    metered_allocator meter = {.calls_allowed = SIZE_MAX};
+    const kazeia_allocator memory = {&meter, allocate_metered, release_metered};
+    kazeia_vad_settings settings = kazeia_vad_settings_default();
+    spans found = {.runtime = parity_runtime(NULL)};
+    size_t count = 0, found_count = 0;
+    float *samples = NULL;
+    settings.allocator = &memory;
+    CHECK(kazeia_audio_read("tests/golden/speech/read/mer_jaune.wav", RATE_HZ, &samples, &count));
+    CHECK(kazeia_program_open(model->path, NULL, &found.program));
+    CHECK(kazeia_vad_create(found.runtime, found.program, &settings, &found.stage));
+    const size_t calls = meter.calls;
+    for (size_t round = 0; round < ROUNDS; round++) {
+        found.count = 0;
+        feed_all(&found, samples, count);
+        feed_all(&found, silence, PAUSE);
+        const double start_s = (double)(round * (count + PAUSE)) / RATE_HZ;
+        assert_in_range(found.count, 1, 4);
+        assert_true(found.list[0].start_s > start_s);
+        assert_true(found.list[found.count - 1].end_s < start_s + (double)count / RATE_HZ + 0.3);
+        found_count += found.count;
+    }
+    assert_true(found_count >= ROUNDS);
+    assert_int_equal(meter.calls, calls);
+    close_spans(&found);
+    assert_int_equal(meter.live, 0);
+    kazeia_audio_release(samples);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(probabilities_are_the_originals),
         cmocka_unit_test(speech_is_found_and_nothing_else),
         cmocka_unit_test(pieces_of_any_size_give_the_same),
         cmocka_unit_test(noise_and_tones_are_no_speech),
+        cmocka_unit_test(long_sound_takes_no_memory),
     };
     return cmocka_run_group_tests(tests, open_detector, close_detector);
 }
