@@ -20,8 +20,14 @@ static void show(void *context, kazeia_speak_part part, const void *values, size
     cli_array *const arrays[] = {[KAZEIA_SPEAK_PREFILL] = &program->prefill,
                                  [KAZEIA_SPEAK_LOGITS] = &program->logits,
                                  [KAZEIA_SPEAK_CODE] = &program->choices,
-                                 [KAZEIA_SPEAK_FRAME] = &program->codes};
+                                 [KAZEIA_SPEAK_FRAME] = &program->codes,
+                                 [KAZEIA_SPEAK_SYMBOLS] = &program->symbols};
+    static const int32_t apart = 0; // an id that no symbol has
     cli_sentence ignored;
+    if (part == KAZEIA_SPEAK_SYMBOLS && program->symbols.rows > 0) {
+        program->has_failed |=
+            cli_array_append(&program->symbols, &apart, 1, 1, &ignored) != KAZEIA_OK;
+    }
     // Told at the end: the voice has no use for a failure of its watcher.
     program->has_failed |=
         cli_array_append(arrays[part], values, rows, columns, &ignored) != KAZEIA_OK;
@@ -142,9 +148,9 @@ kazeia_status cli_voice_program_open(cli_run *run, kazeia_speak_settings *settin
 }
 
 void cli_voice_program_close(cli_voice_program *program) {
-    cli_array *const arrays[] = {&program->vector, &program->reference_codes, &program->prefill,
-                                 &program->logits, &program->choices,         &program->codes,
-                                 &program->sound};
+    cli_array *const arrays[] = {
+        &program->vector,  &program->reference_codes, &program->prefill, &program->logits,
+        &program->choices, &program->codes,           &program->symbols, &program->sound};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
         cli_array_clear(arrays[i]);
     }
@@ -179,6 +185,10 @@ kazeia_status cli_voice_program_dump(cli_run *run, const cli_voice_program *prog
     }
     if (program->has_failed) {
         return cli_fail(&run->failure, KAZEIA_OUT_OF_MEMORY, "no memory for what --dump writes");
+    }
+    if (program->symbols.rows > 0) {
+        CLI_TRY(write_array(run, &program->symbols, "symbols", true, true));
+        return write_array(run, &program->sound, "wav", false, true);
     }
     CLI_TRY(write_array(run, &program->prefill, "prefill", false, false));
     CLI_TRY(write_array(run, &program->logits, "logits", false, false));

@@ -21,7 +21,7 @@ typedef struct cli_voice_program {
     cli_voice_file clone;
     bool is_dumping;
     bool has_failed; // no memory for what was shown
-    cli_array prefill, logits, choices, codes, sound;
+    cli_array prefill, logits, choices, codes, symbols, sound;
 } cli_voice_program;
 
 // Opens the program that --voice names, if it does, and points the settings to it. Close in any

@@ -25,6 +25,8 @@ typedef enum kazeia_speak_part {
     KAZEIA_SPEAK_LOGITS = 1,  // f32 [1][columns]: before each choice of a frame's first code
     KAZEIA_SPEAK_CODE = 2,    // i32 [1][1]: that choice, the end too
     KAZEIA_SPEAK_FRAME = 3,   // i32 [1][columns]: all codes of the frame
+    // Of a voice that reads phonemes, instead of those:
+    KAZEIA_SPEAK_SYMBOLS = 4, // i32 [rows][1]: what it says in one go, in the program's ids
 } kazeia_speak_part;
 
 // `values` are valid during the call, which holds the voice up.

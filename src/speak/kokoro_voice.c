@@ -53,6 +53,8 @@ typedef struct kokoro_voice {
     const kz_kokoro_language *language;
     float speed;
     bool has_espeak;
+    void (*see)(void *context, const int32_t *ids, size_t count);
+    void *see_context;
     atomic_bool is_cancelled;
     kz_line_queue queue;
 
@@ -228,6 +230,9 @@ static kazeia_status say_part(kokoro_voice *voice) {
     size_t count = 0;
     const int32_t *ids = voice->piece + voice->piece_at;
     KZ_TRY(measure(voice, &count));
+    if (voice->see != NULL) {
+        voice->see(voice->see_context, ids, count);
+    }
     KZ_TRY(kz_kokoro_speak(voice->kokoro, &voice->samples, &voice->sample_count));
     trim(voice);
     voice->pause_left = (size_t)((float)voice->shape.sample_rate_hz * (float)voice->pause_ms /
@@ -468,6 +473,8 @@ kazeia_status kz_kokoro_voice_open(kz_program *program, kz_pool *pool,
     KZ_TRY(kz_alloc(&memory, 1, sizeof *voice, "voice", (void **)&voice));
     voice->base.table = &kokoro_voice_table;
     voice->allocator = memory;
+    voice->see = settings->see;
+    voice->see_context = settings->see_context;
     atomic_init(&voice->is_cancelled, false);
     const kazeia_status status = fill(voice, program, pool, settings);
     if (status != KAZEIA_OK) {

@@ -16,6 +16,9 @@ typedef struct kz_kokoro_settings {
     const char *speaker;  // one of the program's; NULL or "": the usual one of the language
     const char *language; // of the text, as "fr" or "en-gb"; NULL: the speaker's
     float speed;          // 0.5 to 2; 0 counts as 1
+    // Is shown the ids of each piece before it is said; NULL: nobody. For tests and measurements.
+    void (*see)(void *context, const int32_t *ids, size_t count);
+    void *see_context;
 } kz_kokoro_settings;
 
 // Whether the program is one that this voice drives.

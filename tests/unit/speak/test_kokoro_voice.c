@@ -217,6 +217,11 @@ static int set_up(void **state) {
         kz_espeak_close();                              \
     } while (0)
 
+static void count_ids(void *context, const int32_t *ids, size_t count) {
+    *(size_t *)context += count;
+    assert_in_range(ids[0], 1, model.shape.id_limit - 1);
+}
+
 // Feeds all, then draws in pieces of a size, until the status is not OK.
 static kazeia_status speak(kz_voice *voice, const char *text, size_t size, size_t *out_count) {
     kazeia_status status = KAZEIA_NEEDS_INPUT;
@@ -258,7 +263,9 @@ static void a_sentence_is_one_piece(void **state) {
     fixture f;
     size_t count = 0;
     double last_ms = 0;
-    const kz_kokoro_settings settings = {.speaker = "ff_siwis"};
+    size_t seen = 0;
+    const kz_kokoro_settings settings = {
+        .speaker = "ff_siwis", .see = count_ids, .see_context = &seen};
     assert_true(open_voice(&f, &settings, KAZEIA_OK));
     assert_int_equal(f.voice->sample_rate_hz, RATE_HZ);
     assert_string_equal(kz_kokoro_voice_language(f.voice), "fr");
@@ -266,6 +273,7 @@ static void a_sentence_is_one_piece(void **state) {
     assert_int_equal(speak(f.voice, "Bonjour, madame.\n", 4096, &count), KAZEIA_DONE);
     assert_int_equal(piece_total, 1);
     assert_int_equal(piece_counts[0], 16);
+    assert_int_equal(seen, 16);
     // The tone and 40 ms on both sides: the rest of the model's second of silence is gone.
     assert_int_equal(count, 16 * FRAME + 2 * RATE_HZ * 40 / 1000);
     assert_true(sound[0] == 0.0f && sound[count - 1] == 0.0f);
