@@ -31,6 +31,14 @@ static bool window_rows(const kz_check_site *site, int32_t kernel, int32_t strid
            kz_dim_window(&kz_operand(site, 0)->dims[0], (int32_t)added, (uint32_t)stride, out_rows);
 }
 
+static kazeia_status expect_window(const kz_check_site *site) {
+    KZ_TRY(kz_expect_int(site, 0, "kernel", 1, KZ_KERNEL_LIMIT));
+    KZ_TRY(kz_expect_int(site, 1, "stride", 1, KZ_KERNEL_LIMIT));
+    KZ_TRY(kz_expect_int(site, 2, "dilation", 1, KZ_KERNEL_LIMIT));
+    KZ_TRY(kz_expect_int(site, 3, "left", 0, KZ_KERNEL_LIMIT));
+    return kz_expect_int(site, 4, "right", 0, KZ_KERNEL_LIMIT);
+}
+
 kazeia_status kz_check_unfold(const kz_check_site *site) {
     const char *expected =
         "ceil((rows + left + right - dilation * (kernel - 1)) / stride) rows of kernel * columns";
@@ -43,16 +51,52 @@ kazeia_status kz_check_unfold(const kz_check_site *site) {
         (columns % KZ_BLOCK != 0 || kz_operand(site, 1)->type != type)) {
         return kz_operand_fail(site, 1, "quantised as operand 0, whose columns are whole blocks");
     }
-    KZ_TRY(kz_expect_int(site, 0, "kernel", 1, KZ_KERNEL_LIMIT));
-    KZ_TRY(kz_expect_int(site, 1, "stride", 1, KZ_KERNEL_LIMIT));
-    KZ_TRY(kz_expect_int(site, 2, "dilation", 1, KZ_KERNEL_LIMIT));
-    KZ_TRY(kz_expect_int(site, 3, "left", 0, KZ_KERNEL_LIMIT));
-    KZ_TRY(kz_expect_int(site, 4, "right", 0, KZ_KERNEL_LIMIT));
+    KZ_TRY(expect_window(site));
     if (!window_rows(site, ints[0], ints[1], ints[2], 3, &rows)) {
         return kz_operand_fail(site, 1, expected);
     }
     // In 64 bits: both factors go up to 2^31.
     return expect_shape(site, 1, true, &rows, (uint64_t)columns * (uint32_t)ints[0], expected);
+}
+
+// Its x is what a window of it would be multiplied as: f32 by floats, KZ_A8 by integers.
+static kazeia_status expect_convolved(const kz_check_site *site, const kz_tensor *weight,
+                                      uint32_t columns) {
+    const uint64_t window = (uint64_t)columns * (uint32_t)site->instruction->ints[0];
+    const bool is_quantised = kz_type_block_elements(weight->type) > 1;
+    if (kz_operand(site, 0)->type != (is_quantised ? KZ_A8 : KZ_F32) ||
+        (is_quantised && columns % KZ_BLOCK != 0)) {
+        return kz_operand_fail(site, 0,
+                               is_quantised ? "a8 rows of whole blocks for a quantised weight"
+                                            : "f32 rows for a float weight");
+    }
+    // A window is put together in a thread's scratch.
+    return weight->dims[1] == window && window <= KZ_COLUMN_LIMIT
+               ? KAZEIA_OK
+               : kz_operand_fail(site, 1, "kernel * columns columns, 65536 at most");
+}
+
+kazeia_status kz_check_convolve(const kz_check_site *site) {
+    const kz_instruction *instruction = site->instruction;
+    const int32_t *ints = instruction->ints;
+    const kz_tensor *weight;
+    uint32_t columns;
+    kz_dim rows;
+    KZ_TRY(kz_expect_rows(site, 0, true, &columns));
+    KZ_TRY(expect_window(site));
+    KZ_TRY(kz_expect_matrix(site, 1, KZ_TILE16, &weight));
+    KZ_TRY(expect_convolved(site, weight, columns));
+    if (instruction->operands[2] != KZ_NO_VALUE) {
+        KZ_TRY(kz_expect_vector(site, 2, (uint32_t)weight->dims[0]));
+    }
+    if (!window_rows(site, ints[0], ints[1], ints[2], 3, &rows)) {
+        return kz_operand_fail(site, 4, "as many rows as there are windows");
+    }
+    KZ_TRY(expect_shape(site, 4, false, &rows, weight->dims[0],
+                        "a row a window, a column a row of the weight"));
+    return instruction->operands[3] == KZ_NO_VALUE
+               ? KAZEIA_OK
+               : kz_expect_rows_like(site, 3, false, 4, (uint32_t)weight->dims[0]);
 }
 
 // Operand i: rows as operand 0 has them, or one row for all of them.
@@ -116,6 +160,37 @@ kazeia_status kz_check_magnitude(const kz_check_site *site) {
     }
     KZ_TRY(kz_expect_float(site, 0, "epsilon", 0.0f));
     return kz_expect_rows_like(site, 1, false, 0, columns / 2);
+}
+
+kazeia_status kz_check_polar(const kz_check_site *site) {
+    uint32_t columns;
+    KZ_TRY(kz_expect_rows(site, 0, false, &columns));
+    if (columns % 2 != 0) {
+        return kz_operand_fail(site, 0, "columns in two halves");
+    }
+    KZ_TRY(kz_expect_vector(site, 1, columns / 2));
+    KZ_TRY(kz_expect_float(site, 0, "least magnitude", 0.0f));
+    return kz_expect_rows_like(site, 2, false, 0, columns);
+}
+
+kazeia_status kz_check_sines(const kz_check_site *site) {
+    const int32_t *ints = site->instruction->ints;
+    uint32_t columns;
+    kz_dim rows;
+    KZ_TRY(kz_expect_rows(site, 0, false, &columns));
+    KZ_TRY(kz_expect_int(site, 0, "stretch", 1, KZ_KERNEL_LIMIT));
+    // The sums of one row lie on the stack.
+    KZ_TRY(kz_expect_int(site, 1, "harmonics", 1, KZ_HARMONIC_LIMIT));
+    KZ_TRY(kz_expect_float(site, 0, "rate", 1.0f));
+    KZ_TRY(kz_expect_float(site, 1, "threshold", 0.0f));
+    if (columns != 1) {
+        return kz_operand_fail(site, 0, "one column");
+    }
+    if (!kz_dim_stretch(&kz_operand(site, 0)->dims[0], (uint32_t)ints[0], 0, &rows)) {
+        return kz_operand_fail(site, 1, "stretch rows for each of operand 0's");
+    }
+    return expect_shape(site, 1, false, &rows, (uint32_t)ints[1],
+                        "stretch rows for each of operand 0's, a column a harmonic");
 }
 
 // --- Rows from elsewhere ------------------------------------------------------------------------

@@ -81,6 +81,9 @@ KAZEIA_MUST_CHECK kazeia_status kz_check_column_softmax(const kz_check_site *sit
 KAZEIA_MUST_CHECK kazeia_status kz_check_copy(const kz_check_site *site);
 KAZEIA_MUST_CHECK kazeia_status kz_check_pad(const kz_check_site *site);
 KAZEIA_MUST_CHECK kazeia_status kz_check_magnitude(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_convolve(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_polar(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_sines(const kz_check_site *site);
 
 // --- check_operands.c: what rules are made of; `i` is an operand, `k` an attribute ---
 

@@ -18,6 +18,7 @@
 #define KZ_COLUMN_LIMIT 65536u    // columns of a KZ_A8 value
 #define KZ_HEAD_DIM_LIMIT 1024    // elements of one attention head
 #define KZ_HEAD_GROUP_LIMIT 1024u // query heads that share one key and value head
+#define KZ_HARMONIC_LIMIT 32      // of SINES
 #define KZ_LSTM_LIMIT 1024u       // hidden elements of an LSTM
 #define KZ_KERNEL_LIMIT 65536     // kernel, stride, dilation and padding of windows over rows
 #define KZ_NO_VALUE 0xffffffffu   // an absent operand

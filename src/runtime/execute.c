@@ -33,6 +33,9 @@ static const kz_op_function op_functions[] = {
     [KZ_OP_COPY] = kz_op_copy,
     [KZ_OP_PAD] = kz_op_pad,
     [KZ_OP_MAGNITUDE] = kz_op_magnitude,
+    [KZ_OP_CONVOLVE] = kz_op_convolve,
+    [KZ_OP_POLAR] = kz_op_polar,
+    [KZ_OP_SINES] = kz_op_sines,
 };
 
 // The op is one of ops.def: kz_check_description has refused every other.

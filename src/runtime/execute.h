@@ -62,6 +62,8 @@ kz_activate_kernel kz_op_activate_kernel(const kz_kernels *kernels, kz_activatio
 
 // The kernel that multiplies weights of `type` exactly: KZ_EXACT_TOKENS tokens at most.
 kz_matmul_kernel kz_op_exact_matmul(const kz_kernels *kernels, kz_type type);
+// The same for calls of more than KZ_EXACT_TOKENS rows.
+kz_matmul_kernel kz_op_bulk_matmul(const kz_kernels *kernels, kz_type type);
 
 // One for each line of format/ops.def, which has shapes and attributes; the formulas are those of
 // the kernels (kernels/kernels.h).
@@ -102,5 +104,8 @@ void kz_op_column_softmax(kz_call *call, const kz_instruction *instruction,
 void kz_op_copy(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
 void kz_op_pad(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
 void kz_op_magnitude(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_convolve(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_polar(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_sines(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
 
 #endif

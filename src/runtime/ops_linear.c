@@ -67,6 +67,10 @@ kz_matmul_kernel kz_op_exact_matmul(const kz_kernels *kernels, kz_type type) {
     return kernels_for(kernels, type).exact;
 }
 
+kz_matmul_kernel kz_op_bulk_matmul(const kz_kernels *kernels, kz_type type) {
+    return kernels_for(kernels, type).bulk;
+}
+
 static void run_linear(void *context, size_t chunk, size_t chunk_end, void *scratch) {
     (void)scratch;
     const linear_job *job = context;

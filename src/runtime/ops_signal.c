@@ -247,16 +247,23 @@ static void unfold_a8(const kz_row_job *job, size_t row, size_t part, void *out_
 
 // Blocks of x are blocks of out (check_ops_signal.c), so that each is quantised once for all the
 // windows that hold it.
+void kz_unfold_row(const kz_row_job *job, size_t row, void *out) {
+    if (job->out->type == KZ_F32) {
+        make_unfolded(job, row, out);
+        return;
+    }
+    const size_t parts = job->out->type == KZ_A16 ? 2 : 1;
+    for (size_t part = 0; part < parts; part++) {
+        unfold_a8(job, row, part * kz_a8_row_bytes(job->a->columns),
+                  (uint8_t *)out + part * kz_a8_row_bytes(job->out->columns));
+    }
+}
+
 static void unfold_quantised(void *context, size_t row, size_t row_end, void *scratch) {
     const kz_row_job *job = context;
-    const size_t parts = job->out->type == KZ_A16 ? 2 : 1;
     (void)scratch;
     for (; row < row_end; row++) {
-        uint8_t *out = (uint8_t *)job->out->bytes + row * job->out->stride;
-        for (size_t part = 0; part < parts; part++) {
-            unfold_a8(job, row, part * kz_a8_row_bytes(job->a->columns),
-                      out + part * kz_a8_row_bytes(job->out->columns));
-        }
+        kz_unfold_row(job, row, (uint8_t *)job->out->bytes + row * job->out->stride);
     }
 }
 

@@ -26,6 +26,11 @@ static inline const float *kz_row_of(const kz_operand *operand, size_t row) {
     return (const float *)((const uint8_t *)operand->bytes + row * operand->stride);
 }
 
+// Row `row` of what UNFOLD makes of job->a, at `out`, as job->out's type has it: KZ_A8 and KZ_A16
+// of rows that are so already, f32 of f32. job->instruction has UNFOLD's ints, job->out its
+// columns.
+void kz_unfold_row(const kz_row_job *job, size_t row, void *out);
+
 // What makes rows of `type` from f32 ones; NULL for rows that stay f32.
 kz_quantise_kernel kz_row_quantise(const kz_kernels *kernels, kz_type type);
 // Rows that one thread takes at a time.

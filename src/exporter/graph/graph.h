@@ -29,6 +29,9 @@ typedef enum kz_weight_shape {
     // A transposed convolution [columns][channels][kernel], its one piece: row j * channels + c is
     // element [.][c][j] of every row of the checkpoint, as FOLD adds up what the LINEAR made.
     KZ_WEIGHT_TRANSPOSED,
+    // A matrix that the checkpoint has the other way round, [columns][rows]: row r of a piece is
+    // its column first_row + r.
+    KZ_WEIGHT_TURNED,
 } kz_weight_shape;
 
 // A tensor of the program before its bytes are read. The checkpoint must outlive the graph.
@@ -44,7 +47,9 @@ typedef struct kz_graph_weight {
     uint32_t piece_count;
     kz_weight_shape shape;
     uint32_t kernel; // KZ_WEIGHT_CONV, KZ_WEIGHT_TRANSPOSED
-    float added;     // to each element of a tensor's rows; rank 1 only
+    // KZ_WEIGHT_CONV: channels of the checkpoint, those behind them being zeros; 0: all.
+    uint64_t channels;
+    float added; // to each element of a tensor's rows; rank 1 only
     // Factors of the rows, of a vector's elements: [rows] or [columns] in graph memory; NULL: none.
     const float *factors;
     kz_type type; // set by the formats pass
@@ -202,6 +207,11 @@ typedef struct kz_window {
 // x [T][C] -> [windows][kernel * C]: what such a convolution multiplies. UNSUPPORTED is noted when
 // the number of windows is no dimension of the format.
 uint32_t kz_node_unfold(kz_graph_method *method, uint32_t x, const kz_window *window);
+// The product of such windows with a weight [N][kernel * C] -> [windows][N], without laying them
+// out: UNFOLD and LINEAR in one. Where the weight may be quantised, C is a multiple of 32. The
+// options' activation must be none.
+uint32_t kz_node_convolve(kz_graph_method *method, uint32_t x, uint32_t weight,
+                          const kz_window *window, const kz_linear_options *options);
 // x [T][2 * F] = gate | up -> activation(gate) * up, [T][F].
 uint32_t kz_node_gate(kz_graph_method *method, uint32_t x, kz_activation activation);
 // x [T][d] -> function(x), a and b as kz_map says; `out` may be x.
@@ -255,6 +265,13 @@ uint32_t kz_node_pad(kz_graph_method *method, uint32_t x, kz_pad mode, uint32_t 
                      uint32_t right);
 // x [T][2 * C] = a | b -> sqrt(a^2 + b^2 + epsilon), [T][C].
 uint32_t kz_node_magnitude(kz_graph_method *method, uint32_t x, float epsilon);
+// x [T][2 * C] = real | imaginary, weight rest [C] -> magnitude | phase, [T][2 * C]; where the
+// magnitude is below `least` the phase is that of `rest`.
+uint32_t kz_node_polar(kz_graph_method *method, uint32_t x, uint32_t rest, float least);
+// x [T][1] in Hz -> sines of its first `harmonics` multiples, [T * stretch][harmonics], zeros where
+// it is not above `threshold`; `rate` samples of the output are a second.
+uint32_t kz_node_sines(kz_graph_method *method, uint32_t x, uint32_t stretch, uint32_t harmonics,
+                       float rate, float threshold);
 
 // --- The finished description -------------------------------------------------------------------
 // Fills tensors from weights (types chosen, places not) and gathers all tables; `out_description`

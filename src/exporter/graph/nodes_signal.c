@@ -58,6 +58,23 @@ uint32_t kz_node_unfold(kz_graph_method *method, uint32_t x, const kz_window *wi
     return out;
 }
 
+uint32_t kz_node_convolve(kz_graph_method *method, uint32_t x, uint32_t weight,
+                          const kz_window *window, const kz_linear_options *options) {
+    const kz_dim rows = unfolded_rows(method, kz_method_rows_of(method, x), window);
+    const uint32_t out = options->out != KZ_NO_VALUE
+                             ? options->out
+                             : kz_method_rows(method, rows, weight_rows(method, weight));
+    kz_node_add_instruction(
+        method,
+        &(kz_instruction){
+            .op = KZ_OP_CONVOLVE,
+            .operands = {x, kz_method_weight(method, weight),
+                         kz_method_weight(method, options->bias), options->residual, out},
+            .ints = {(int32_t)window->kernel, (int32_t)window->stride, (int32_t)window->dilation,
+                     (int32_t)window->left, (int32_t)window->right}});
+    return out;
+}
+
 // [rows given by the window][columns]; 0 rows and a note when they are no dimension.
 static uint32_t folded_rows(kz_graph_method *method, uint32_t x, const kz_window *window,
                             uint32_t columns) {
@@ -224,4 +241,30 @@ uint32_t kz_node_column_softmax(kz_graph_method *method, uint32_t x, uint32_t ou
     const uint32_t result = kz_node_out_or_rows(method, out, x, kz_method_columns_of(method, x));
     add_plain(method, KZ_OP_COLUMN_SOFTMAX, x, result, KZ_NO_VALUE);
     return result;
+}
+
+uint32_t kz_node_polar(kz_graph_method *method, uint32_t x, uint32_t rest, float least) {
+    const uint32_t out =
+        kz_node_out_or_rows(method, KZ_NO_VALUE, x, kz_method_columns_of(method, x));
+    kz_node_add_instruction(method,
+                            &(kz_instruction){.op = KZ_OP_POLAR,
+                                              .operands = {x, kz_method_weight(method, rest), out},
+                                              .floats = {least}});
+    return out;
+}
+
+uint32_t kz_node_sines(kz_graph_method *method, uint32_t x, uint32_t stretch, uint32_t harmonics,
+                       float rate, float threshold) {
+    const kz_dim rows = kz_method_rows_of(method, x);
+    kz_dim stretched = kz_dim_constant(0);
+    if (!kz_dim_stretch(&rows, stretch, 0, &stretched)) {
+        note_window(method, &(kz_window){.kernel = stretch, .stride = stretch});
+    }
+    const uint32_t out = kz_method_rows(method, stretched, harmonics);
+    kz_node_add_instruction(method,
+                            &(kz_instruction){.op = KZ_OP_SINES,
+                                              .operands = {x, out},
+                                              .ints = {(int32_t)stretch, (int32_t)harmonics},
+                                              .floats = {rate, threshold}});
+    return out;
 }

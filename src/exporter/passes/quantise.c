@@ -15,8 +15,13 @@ static bool can_quantise(kz_op op) {
            op == KZ_OP_SCALE_SHIFT || op == KZ_OP_JOIN_TAIL;
 }
 
-static kz_type activation_type(const kz_graph_method *method) {
-    return method->graph->has_fine_activations ? KZ_A16 : KZ_A8;
+// What the instruction's x becomes: as wide as UNFOLD's rows are; CONVOLVE reads one part only.
+static kz_type activation_type(const kz_graph_method *method, const kz_instruction *instruction) {
+    if (instruction->op == KZ_OP_UNFOLD) {
+        return method->values[instruction->operands[1]].type;
+    }
+    return method->graph->has_fine_activations && instruction->op != KZ_OP_CONVOLVE ? KZ_A16
+                                                                                    : KZ_A8;
 }
 
 // The value in whose memory `value` lies.
@@ -32,7 +37,7 @@ static bool writes(const kz_graph_method *method, const kz_instruction *instruct
 }
 
 static bool has_quantised_weight(const kz_graph_method *method, const kz_instruction *instruction) {
-    if (instruction->op != KZ_OP_LINEAR) {
+    if (instruction->op != KZ_OP_LINEAR && instruction->op != KZ_OP_CONVOLVE) {
         return false;
     }
     const uint32_t weight = method->values[instruction->operands[1]].index;
@@ -50,9 +55,9 @@ static bool reads_quantised(const kz_graph_method *method, const kz_instruction 
     return has_quantised_weight(method, instruction) || is_quantised_unfold(method, instruction);
 }
 
-// True when every use of `value` is as x of what reads quantised rows, and one op that can quantise
+// True when every use of `value` is as x of what reads rows of `type`, and one op that can quantise
 // makes it.
-static bool can_become_quantised(const kz_graph_method *method, uint32_t value) {
+static bool can_become_quantised(const kz_graph_method *method, uint32_t value, kz_type type) {
     bool is_made = false;
     if (method->values[value].kind != KZ_VALUE_ARENA) {
         return false;
@@ -72,7 +77,8 @@ static bool can_become_quantised(const kz_graph_method *method, uint32_t value) 
             }
             // The written operand of these ops is their last.
             const bool is_maker = j == count - 1 && can_quantise(instruction->op) && !is_made;
-            if (!is_maker && !(j == 0 && reads_quantised(method, instruction))) {
+            if (!is_maker && !(j == 0 && reads_quantised(method, instruction) &&
+                               activation_type(method, instruction) == type)) {
                 return false;
             }
             is_made = is_made || is_maker;
@@ -91,12 +97,14 @@ static bool is_written_between(const kz_graph_method *method, uint32_t value, si
     return false;
 }
 
-// A QUANTISE of the same value that still holds; KZ_NO_VALUE when there is none.
-static uint32_t find_quantised(const kz_graph_method *method, uint32_t value, size_t place) {
+// A QUANTISE of the same value to `type` that still holds; KZ_NO_VALUE when there is none.
+static uint32_t find_quantised(const kz_graph_method *method, uint32_t value, kz_type type,
+                               size_t place) {
     for (size_t i = place; i-- > 0;) {
         const kz_instruction *instruction = &method->instructions[i];
         // The nearest one decides: an older one would hold no longer either.
-        if (instruction->op == KZ_OP_QUANTISE && instruction->operands[0] == value) {
+        if (instruction->op == KZ_OP_QUANTISE && instruction->operands[0] == value &&
+            method->values[instruction->operands[1]].type == type) {
             return is_written_between(method, value, i + 1, place) ? KZ_NO_VALUE
                                                                    : instruction->operands[1];
         }
@@ -104,14 +112,14 @@ static uint32_t find_quantised(const kz_graph_method *method, uint32_t value, si
     return KZ_NO_VALUE;
 }
 
-static kazeia_status insert_quantise(kz_graph_method *method, uint32_t value, size_t place,
-                                     uint32_t *out_value) {
+static kazeia_status insert_quantise(kz_graph_method *method, uint32_t value, kz_type type,
+                                     size_t place, uint32_t *out_value) {
     kz_graph *graph = method->graph;
     const uint32_t quantised = kz_method_rows(method, kz_method_rows_of(method, value),
                                               kz_method_columns_of(method, value));
     KZ_TRY(graph->status);
     // After the status: a failure gives no value to change.
-    method->values[quantised].type = activation_type(method);
+    method->values[quantised].type = type;
     KZ_TRY(kz_bump_grow(&graph->memory, method->instruction_count, sizeof(kz_instruction),
                         &method->instruction_capacity, (void **)&method->instructions));
     memmove(&method->instructions[place + 1], &method->instructions[place],
@@ -126,17 +134,18 @@ static kazeia_status insert_quantise(kz_graph_method *method, uint32_t value, si
 // Gives the instruction at *place, which may move on by one, an x that is quantised.
 static kazeia_status quantise_x(kz_graph_method *method, size_t *place) {
     const uint32_t x = method->instructions[*place].operands[0];
+    const kz_type type = activation_type(method, &method->instructions[*place]);
     // A reader before this one has settled it.
     if (kz_type_is_activation(method->values[x].type)) {
         return KAZEIA_OK;
     }
-    if (can_become_quantised(method, x)) {
-        method->values[x].type = activation_type(method);
+    if (can_become_quantised(method, x, type)) {
+        method->values[x].type = type;
         return KAZEIA_OK;
     }
-    uint32_t quantised = find_quantised(method, x, *place);
+    uint32_t quantised = find_quantised(method, x, type, *place);
     if (quantised == KZ_NO_VALUE) {
-        KZ_TRY(insert_quantise(method, x, *place, &quantised));
+        KZ_TRY(insert_quantise(method, x, type, *place, &quantised));
         (*place)++;
     }
     method->instructions[*place].operands[0] = quantised;

@@ -309,6 +309,27 @@ static void add_columns(method_builder *builder, const signal_values *at, kz_dim
     add_op(builder, (kz_instruction){KZ_OP_GATHER, {hidden, index, out}, {0}, {0}});
 }
 
+static void add_source(method_builder *builder, const signal_values *at, kz_dim t) {
+    const kz_dim stretched = {.scale = {6}, .divisor = 1};
+    const uint32_t rest = add_weight(builder, "rest", KZ_F32, KZ_ROWS, 0, 16);
+    const uint32_t kernel = add_weight(builder, "kernel", KZ_F32, KZ_TILE16, 8, 48);
+    const uint32_t kernel_bias = add_weight(builder, "kernel.bias", KZ_F32, KZ_ROWS, 0, 8);
+    const uint32_t pitch = add_view(builder, at->x, 0, 1);
+    const uint32_t sines = add_arena(builder, KZ_F32, stretched, 3);
+    const uint32_t polar = add_arena(builder, KZ_F32, t, 32);
+    const uint32_t convolved = add_arena(builder, KZ_F32, t, 8);
+    add_op(builder, (kz_instruction){KZ_OP_SINES, {pitch, sines}, {6, 3}, {24000.0f, 10.0f}});
+    add_op(builder, (kz_instruction){KZ_OP_POLAR, {at->mixed, rest, polar}, {0}, {1e-5f}});
+    add_op(builder, (kz_instruction){KZ_OP_CONVOLVE,
+                                     {at->x, kernel, kernel_bias, ABSENT, convolved},
+                                     {3, 1, 1, 1, 1},
+                                     {0}});
+    add_op(builder, (kz_instruction){KZ_OP_CONVOLVE,
+                                     {at->x, kernel, ABSENT, convolved, convolved},
+                                     {3, 1, 2, 4, 0},
+                                     {0}});
+}
+
 static void add_signal(sample_program *sample) {
     method_builder builder = begin_method(sample, "signal");
     signal_values at = {0};
@@ -318,6 +339,7 @@ static void add_signal(sample_program *sample) {
     add_windows(&builder, &at, t);
     add_elementwise(&builder, &at, t);
     add_columns(&builder, &at, t, frames);
+    add_source(&builder, &at, t);
 }
 
 static void add_metadata(sample_program *sample) {

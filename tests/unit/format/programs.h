@@ -5,8 +5,8 @@
 
 #include "format/program.h"
 
-#define SAMPLE_VALUES 48
-#define SAMPLE_INSTRUCTIONS 24
+#define SAMPLE_VALUES 64
+#define SAMPLE_INSTRUCTIONS 32
 
 typedef struct sample_method {
     kz_symbol symbols[KZ_SYMBOL_LIMIT];

@@ -292,6 +292,29 @@ static void elements_of_signals(void **state) {
     REFUSED("epsilon is -1", OP(2, MAGNITUDE)->floats[0] = -1.0f);
 }
 
+static void sources_and_convolutions(void **state) {
+    (void)state;
+    REFUSED("stretch is 0", OP(2, SINES)->ints[0] = 0);
+    REFUSED("harmonics is 33", OP(2, SINES)->ints[1] = 33);
+    REFUSED("rate is 0", OP(2, SINES)->floats[0] = 0.0f);
+    REFUSED("threshold is -1", OP(2, SINES)->floats[1] = -1.0f);
+    REFUSED("one column", OP(2, SINES)->operands[0] = OP(2, POLAR)->operands[0]);
+    REFUSED("stretch rows for each", OP(2, SINES)->ints[0] = 5);
+    REFUSED("a column a harmonic", OP(2, SINES)->ints[1] = 4);
+    REFUSED("an f32 weight of 16", OP(2, POLAR)->operands[1] = OP(2, CONVOLVE)->operands[2]);
+    REFUSED("least magnitude is -1", OP(2, POLAR)->floats[0] = -1.0f);
+    REFUSED("columns in two halves", OP(2, POLAR)->operands[0] = OP(2, SINES)->operands[1]);
+    REFUSED("32 columns (not 8)", OP(2, POLAR)->operands[2] = OP(2, CONVOLVE)->operands[4]);
+    REFUSED("kernel is 0", OP(2, CONVOLVE)->ints[0] = 0);
+    REFUSED("right is -1", OP(2, CONVOLVE)->ints[4] = -1);
+    REFUSED("kernel * columns columns", OP(2, CONVOLVE)->ints[0] = 4);
+    REFUSED("a row a window", OP(2, CONVOLVE)->ints[3] = 2);
+    REFUSED("an f32 weight of 8", OP(2, CONVOLVE)->operands[2] = OP(2, POLAR)->operands[1]);
+    REFUSED("8 columns (not 32)", OP(2, CONVOLVE)->operands[3] = OP(2, POLAR)->operands[2]);
+    REFUSED("f32 rows for a float weight",
+            OP(2, CONVOLVE)->operands[0] = OP(2, SNAKE)->operands[3]);
+}
+
 static void windows_of_signals(void **state) {
     (void)state;
     REFUSED("a state expected", OP(2, JOIN_TAIL)->operands[1] = OP(2, JOIN_TAIL)->operands[0]);
@@ -401,6 +424,7 @@ int main(void) {
         cmocka_unit_test(heads_and_caches),
         cmocka_unit_test(elements_of_signals),
         cmocka_unit_test(windows_of_signals),
+        cmocka_unit_test(sources_and_convolutions),
         cmocka_unit_test(rows_along_signals),
         cmocka_unit_test(rotations_are_few),
     };
