@@ -45,6 +45,7 @@ static kazeia_status export_program(cli_run *run) {
     settings.mode = options->mode;
     settings.weights = options->weights;
     settings.recipe = options->recipe;
+    settings.voices = options->voices;
     settings.kv = options->kv;
     settings.chat_template = options->chat_template;
     settings.context = (uint32_t)options->context;

@@ -64,6 +64,7 @@ static const option_binding BINDINGS[] = {
     CHOICE("--mode", mode),
     CHOICE("--weights", weights),
     NAME("--recipe", recipe),
+    NAME("--voices", voices),
     CHOICE("--kv", kv),
     WHOLE("--context", context, 2, 1 << 24),
     WHOLE("--activations", activations, 8, 16),

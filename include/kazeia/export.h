@@ -42,6 +42,8 @@ typedef struct kazeia_export_settings {
     // Bits of the activations that quantised weights multiply: 8 or 16; 0: the model definition's
     // choice, which is 16 for language models so small that 8 would show in what they say.
     uint32_t activation_bits;
+    // The folder of a Kokoro's voices, NAME.bin each. NULL: "voices" beside the checkpoint.
+    const char *voices;
     uint32_t context;     // longest conversation in tokens; 0: min(the model's, 4096)
     uint32_t shard_count; // weight files, at most 64; 0 or 1: inside the program file
     // Threads that pack weights, the caller's among them, at most 64; 0: one for each core. The

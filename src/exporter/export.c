@@ -96,6 +96,7 @@ static kazeia_status choose_model_options(const kazeia_export_settings *settings
     options->activation_bits = settings->activation_bits;
     options->kv = type->type;
     options->context = settings->context;
+    options->voices = settings->voices;
     return KAZEIA_OK;
 }
 
@@ -131,6 +132,10 @@ static kazeia_status build_graph(const kazeia_export_settings *settings, kz_chec
     KZ_TRY(choose_formats(settings, checkpoint, &choice));
     // Options are judged first: a wrong word should not wait for gigabytes to be looked through.
     KZ_TRY(kz_model_find(checkpoint, &model));
+    if (settings->voices && model != &kz_model_kokoro) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT, "voices: %s has no table of styles: leave it out",
+                       model->name);
+    }
     if (settings->recipe) {
         KZ_TRY(read_recipe(settings->recipe, graph, &choice.recipe));
     }

@@ -1,6 +1,6 @@
 // fuzz_checkpoint.c: the checkpoint readers on any bytes.
 //
-// in:  a file of one of the four kinds, told apart by its first bytes as in life; text that begins
+// in:  a file of one of the five kinds, told apart by its first bytes as in life; text that begins
 //      with '{' stands for the JSON files of a Hugging Face folder
 // out: nothing; a sanitizer, a time-out or the check of the memory limit ends the program
 #include <stdlib.h>

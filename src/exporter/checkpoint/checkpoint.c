@@ -31,9 +31,11 @@ static const container containers[KZ_CHECKPOINT_KIND_COUNT] = {
     [KZ_CHECKPOINT_CTRANSLATE2] = {"CTranslate2", kz_ctranslate2_matches, kz_ctranslate2_read},
     [KZ_CHECKPOINT_WHISPER_GGML] = {"whisper.cpp ggml", kz_whisper_ggml_matches,
                                     kz_whisper_ggml_read},
+    [KZ_CHECKPOINT_ONNX] = {"ONNX", kz_onnx_matches, kz_onnx_read},
 };
 
-#define SUPPORTED_KINDS "GGUF, safetensors, a CTranslate2 model.bin or a whisper.cpp ggml file"
+#define SUPPORTED_KINDS \
+    "GGUF, safetensors, a CTranslate2 model.bin, a whisper.cpp ggml file or ONNX"
 
 // --- Kinds --------------------------------------------------------------------------------------
 
@@ -319,6 +321,7 @@ void kz_checkpoint_close(kz_checkpoint *checkpoint) {
     }
     kz_checkpoint_close(checkpoint->part);
     close_documents(checkpoint);
+    kz_onnx_free(checkpoint);
     // Names may lie in the mapped files (CTranslate2), so whatever uses them goes with the maps.
     for (size_t i = 0; i < checkpoint->file_count; i++) {
         if (!checkpoint->files[i].is_borrowed) {
@@ -381,11 +384,12 @@ const kz_checkpoint_tensor *kz_checkpoint_tensor_at(const kz_checkpoint *checkpo
 // --- Tensors ------------------------------------------------------------------------------------
 
 static kazeia_status fail_unreadable(const kz_checkpoint_tensor *tensor) {
-    return kz_fail(KAZEIA_UNSUPPORTED,
-                   "tensor '%s' has the type %s, expected F32, F16, BF16, Q8_0, Q4_0, Q4_1, "
-                   "Q5_0, Q5_1, IQ4_NL, Q4_K, Q5_K, Q6_K or CTranslate2's int8: convert it to one "
-                   "of them",
-                   tensor->name, tensor->type_name);
+    return kz_fail(
+        KAZEIA_UNSUPPORTED,
+        "tensor '%s' has the type %s, expected F32, F16, BF16, Q8_0, Q4_0, Q4_1, "
+        "Q5_0, Q5_1, IQ4_NL, Q4_K, Q5_K, Q6_K, CTranslate2's or ONNX's int8: convert it to one "
+        "of them",
+        tensor->name, tensor->type_name);
 }
 
 // "[3, 4]" into text[128].
@@ -460,6 +464,22 @@ const uint8_t *kz_checkpoint_row(const kz_checkpoint_tensor *tensor, uint64_t ro
     return tensor->bytes + row * (tensor->byte_count / count);
 }
 
+bool kz_checkpoint_has_elements(const kz_checkpoint_tensor *tensor) {
+    return tensor->type == KZ_F32 || (tensor->type == KZ_I8 && tensor->scales != NULL);
+}
+
+static float element_of_bytes(const kz_checkpoint_tensor *tensor, uint8_t byte, uint64_t column) {
+    const uint64_t place = tensor->scale_count > 1 ? column % tensor->scale_count : 0;
+    const int32_t q = tensor->is_unsigned ? byte : (int8_t)byte;
+    return (float)(q - tensor->zero) * kz_float_from_bits(kz_read_u32(tensor->scales + 4 * place));
+}
+
+float kz_checkpoint_element(const kz_checkpoint_tensor *tensor, uint64_t row, uint64_t column) {
+    const uint8_t *bytes = kz_checkpoint_row(tensor, row);
+    return tensor->type == KZ_F32 ? kz_float_from_bits(kz_read_u32(bytes + 4 * column))
+                                  : element_of_bytes(tensor, bytes[column], column);
+}
+
 kazeia_status kz_checkpoint_decode_row(const kz_checkpoint_tensor *tensor, uint64_t row,
                                        float *out_values) {
     if (tensor->type == KZ_CHECKPOINT_UNREADABLE) {
@@ -473,6 +493,12 @@ kazeia_status kz_checkpoint_decode_row(const kz_checkpoint_tensor *tensor, uint6
         const float scale = kz_float_from_bits(kz_read_u32(tensor->row_scales + 4 * row));
         for (size_t i = 0; i < columns; i++) {
             out_values[i] = (float)(int8_t)bytes[i] / scale;
+        }
+        return KAZEIA_OK;
+    }
+    if (tensor->type == KZ_I8 && tensor->scales != NULL) {
+        for (size_t i = 0; i < columns; i++) {
+            out_values[i] = element_of_bytes(tensor, bytes[i], i);
         }
         return KAZEIA_OK;
     }

@@ -19,6 +19,7 @@ typedef enum kz_checkpoint_kind {
     KZ_CHECKPOINT_SAFETENSORS,  // a Hugging Face folder, or one .safetensors file
     KZ_CHECKPOINT_CTRANSLATE2,  // folder with model.bin version 6 and its JSON files
     KZ_CHECKPOINT_WHISPER_GGML, // whisper.cpp ggml .bin
+    KZ_CHECKPOINT_ONNX,         // one .onnx file; tensors by initialiser and by node (onnx.c)
     KZ_CHECKPOINT_KIND_COUNT
 } kz_checkpoint_kind;
 
@@ -34,7 +35,13 @@ typedef struct kz_checkpoint_tensor {
     const uint8_t *bytes; // first row; no alignment
     uint64_t byte_count;
     const uint8_t *row_scales; // I8 of CTranslate2: f32 per row, value = q / scale; else NULL
-    const char *type_name;     // in the container's own words: "Q4_K", "BF16", "int8"
+    // I8 of ONNX: value = (q - zero) * scale, f32 scales of the last dimension's elements or one
+    // for all; else NULL.
+    const uint8_t *scales;
+    uint64_t scale_count;
+    int32_t zero;
+    bool is_unsigned;      // of ONNX: q is an unsigned byte
+    const char *type_name; // in the container's own words: "Q4_K", "BF16", "int8"
 } kz_checkpoint_tensor;
 
 typedef struct kz_checkpoint kz_checkpoint;
@@ -87,6 +94,10 @@ uint64_t kz_checkpoint_row_elements(const kz_checkpoint_tensor *tensor);
 uint64_t kz_checkpoint_row_count(const kz_checkpoint_tensor *tensor);
 // The row form of a row, in place.
 const uint8_t *kz_checkpoint_row(const kz_checkpoint_tensor *tensor, uint64_t row);
+// Element of a row as a float, of F32 and of I8 with a scale: those that
+// kz_checkpoint_has_elements.
+float kz_checkpoint_element(const kz_checkpoint_tensor *tensor, uint64_t row, uint64_t column);
+bool kz_checkpoint_has_elements(const kz_checkpoint_tensor *tensor);
 // Row as floats, I8 scales applied. UNSUPPORTED when the type cannot be decoded.
 KAZEIA_MUST_CHECK kazeia_status kz_checkpoint_decode_row(const kz_checkpoint_tensor *tensor,
                                                          uint64_t row, float *out_values);

@@ -1,4 +1,4 @@
-// container.h: what the readers of the four containers share: the checkpoint's own tables.
+// container.h: what the readers of the five containers share: the checkpoint's own tables.
 //
 // A reader counts first, reserves, then adds; kz_container_finish sorts and compares. All memory of
 // an opening is paid from a budget of 4 times the files' size and 1 MB, so that a count in a
@@ -86,6 +86,7 @@ struct kz_checkpoint {
     kz_name_block *names;
     kz_checkpoint_document *documents;
     kz_checkpoint *part; // NULL: none was opened
+    void *message;       // an ONNX model's, into which tensors point; NULL: none
 };
 
 // Zeroed memory out of the budget.
@@ -140,11 +141,15 @@ bool kz_gguf_matches(const uint8_t *bytes, size_t size);
 bool kz_safetensors_matches(const uint8_t *bytes, size_t size);
 bool kz_ctranslate2_matches(const uint8_t *bytes, size_t size);
 bool kz_whisper_ggml_matches(const uint8_t *bytes, size_t size);
+bool kz_onnx_matches(const uint8_t *bytes, size_t size);
 
 KAZEIA_MUST_CHECK kazeia_status kz_gguf_read(kz_checkpoint *checkpoint);
 KAZEIA_MUST_CHECK kazeia_status kz_safetensors_read(kz_checkpoint *checkpoint);
 KAZEIA_MUST_CHECK kazeia_status kz_ctranslate2_read(kz_checkpoint *checkpoint);
 KAZEIA_MUST_CHECK kazeia_status kz_whisper_ggml_read(kz_checkpoint *checkpoint);
+KAZEIA_MUST_CHECK kazeia_status kz_onnx_read(kz_checkpoint *checkpoint);
+// Frees the message of a checkpoint that has one.
+void kz_onnx_free(kz_checkpoint *checkpoint);
 
 // The same for the shards that an index file names (model.safetensors.index.json), which it maps.
 KAZEIA_MUST_CHECK kazeia_status kz_safetensors_read_sharded(kz_checkpoint *checkpoint,

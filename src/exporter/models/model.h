@@ -13,6 +13,8 @@ typedef struct kz_model_options {
     bool is_hybrid;   // with prefill_forward; else kv_forward alone
     kz_type kv;       // element type of the caches: F32, F16 or I8
     uint32_t context; // longest sequence; 0: min(the model's, 4096)
+    // The folder of a voice's styles; NULL: "voices" beside the checkpoint. Other models refuse it.
+    const char *voices;
     // What quantised weights multiply, 8 or 16 bits; 0: as the definition sets the graph's
     // has_fine_activations. It need not heed another number.
     uint32_t activation_bits;
@@ -75,6 +77,7 @@ KAZEIA_MUST_CHECK kazeia_status kz_config_require(const json_t *object, const ch
 
 // One for each file of definitions.
 extern const kz_model kz_model_gemma3;
+extern const kz_model kz_model_kokoro;
 extern const kz_model kz_model_llama;
 extern const kz_model kz_model_qwen3;
 extern const kz_model kz_model_qwen3_tts;

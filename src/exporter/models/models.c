@@ -5,8 +5,9 @@
 
 #include "exporter/models/model.h"
 
-static const kz_model *const models[] = {&kz_model_gemma3,    &kz_model_llama,  &kz_model_qwen3,
-                                         &kz_model_qwen3_tts, &kz_model_silero, &kz_model_whisper};
+static const kz_model *const models[] = {&kz_model_gemma3, &kz_model_kokoro,    &kz_model_llama,
+                                         &kz_model_qwen3,  &kz_model_qwen3_tts, &kz_model_silero,
+                                         &kz_model_whisper};
 
 kazeia_status kz_model_find(const kz_checkpoint *checkpoint, const kz_model **out_model) {
     char supported[256] = "";

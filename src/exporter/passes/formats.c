@@ -30,9 +30,10 @@ static kazeia_status keep_source_format(const kz_graph_weight *weight, kz_type *
         *out_type = KZ_F32;
         return KAZEIA_OK;
     }
-    // CTranslate2's int8 has a scale a row; blocks of 32 with that scale hold the same values but
-    // for the scale's rounding to f16.
-    const kz_type type = first->type == KZ_I8 ? KZ_Q8_0 : first->type;
+    // CTranslate2's int8 has a scale a row, ONNX's one in all; blocks of 32 with that scale hold
+    // the same values but for the scale's rounding to f16.
+    const kz_type of_integers = weight->is_precise ? KZ_F32 : KZ_Q8_0;
+    const kz_type type = first->type == KZ_I8 ? of_integers : first->type;
     if (!kz_layout_holds(KZ_TILE16, type)) {
         return kz_fail(KAZEIA_UNSUPPORTED,
                        "export: tensor '%s' is %s, which cannot be kept; choose --weights q8, q4, "

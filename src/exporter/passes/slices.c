@@ -112,9 +112,10 @@ static kazeia_status find_piece(const kz_graph_weight *weight, uint64_t row,
 static void reorder_convolution(const kz_graph_weight *weight, const float *row, float *out) {
     const size_t kernel = weight->kernel;
     const size_t channels = (size_t)weight->columns / kernel;
+    const size_t given = weight->channels > 0 ? (size_t)weight->channels : channels;
     for (size_t channel = 0; channel < channels; channel++) {
         for (size_t k = 0; k < kernel; k++) {
-            out[k * channels + channel] = row[channel * kernel + k];
+            out[k * channels + channel] = channel < given ? row[channel * kernel + k] : 0.0f;
         }
     }
 }
@@ -130,6 +131,14 @@ static void gather_transposed(const kz_graph_weight *weight, const kz_checkpoint
     }
 }
 
+// A column of the checkpoint.
+static void gather_turned(const kz_graph_weight *weight, const kz_checkpoint_tensor *tensor,
+                          uint64_t column, float *out) {
+    for (uint64_t i = 0; i < weight->columns; i++) {
+        out[i] = kz_checkpoint_element(tensor, i, column);
+    }
+}
+
 static void multiply(float *values, size_t count, float factor) {
     for (size_t i = 0; i < count; i++) {
         values[i] *= factor;
@@ -141,6 +150,8 @@ static kazeia_status decode_row(kz_slice_maker *maker, const kz_graph_weight *we
     const size_t columns = (size_t)weight->columns;
     if (piece->tensor && weight->shape == KZ_WEIGHT_TRANSPOSED) {
         gather_transposed(weight, piece->tensor, row, maker->floats);
+    } else if (piece->tensor && weight->shape == KZ_WEIGHT_TURNED) {
+        gather_turned(weight, piece->tensor, piece->first_row + row, maker->floats);
     } else if (piece->tensor) {
         KZ_TRY(kz_checkpoint_decode_row(piece->tensor, piece->first_row + row, maker->floats));
     } else if (piece->constant) {
@@ -278,8 +289,10 @@ kazeia_status kz_slice_make(kz_slice_maker *maker, const kz_slice *slice, uint8_
 void kz_slice_advise(const kz_slice *slice, const kz_checkpoint *checkpoint, bool will_need) {
     uint64_t before = 0;
     // Vectors are small; their rows are no rows of the checkpoint.
-    // Nor are those of a transposed weight, each of which touches all of the checkpoint's.
-    const bool has_rows = slice->weight->rank > 1 && slice->weight->shape != KZ_WEIGHT_TRANSPOSED;
+    // Nor are those of a transposed or turned weight, each of which touches all of the
+    // checkpoint's.
+    const bool has_rows = slice->weight->rank > 1 && slice->weight->shape != KZ_WEIGHT_TRANSPOSED &&
+                          slice->weight->shape != KZ_WEIGHT_TURNED;
     for (uint32_t i = 0; i < slice->weight->piece_count && has_rows; i++) {
         const kz_weight_piece *piece = &slice->weight->pieces[i];
         const uint64_t first = slice->first > before ? slice->first - before : 0;

@@ -297,11 +297,93 @@ byte_string sample_whisper_ggml(void) {
     return string;
 }
 
+// --- ONNX: messages of protobuf, all lengths below 128 or written in two bytes -------------------
+
+static void pb_varint(byte_string *string, uint32_t value) {
+    for (; value >= 0x80; value >>= 7) {
+        bytes_u8(string, (value & 0x7f) | 0x80);
+    }
+    bytes_u8(string, value);
+}
+
+static void pb_number(byte_string *string, uint32_t field, uint32_t value) {
+    pb_varint(string, field << 3);
+    pb_varint(string, value);
+}
+
+static void pb_bytes(byte_string *string, uint32_t field, const void *bytes, size_t count) {
+    pb_varint(string, field << 3 | 2);
+    pb_varint(string, (uint32_t)count);
+    bytes_append(string, bytes, count);
+}
+
+static void pb_text(byte_string *string, uint32_t field, const char *text) {
+    pb_bytes(string, field, text, strlen(text));
+}
+
+// An initialiser of `graph`; dims end with 0.
+static void onnx_tensor(byte_string *graph, const char *name, uint32_t type, const uint32_t *dims,
+                        const void *values, size_t count) {
+    byte_string tensor = {0};
+    for (; *dims != 0; dims++) {
+        pb_number(&tensor, 1, *dims);
+    }
+    pb_number(&tensor, 2, type);
+    pb_text(&tensor, 8, name);
+    pb_bytes(&tensor, 9, values, count);
+    pb_bytes(graph, 5, tensor.bytes, tensor.count);
+    bytes_clear(&tensor);
+}
+
+// Inputs and outputs are apart by blanks; "-" is an input that is left out.
+static void onnx_node(byte_string *graph, const char *op, const char *name, const char *inputs,
+                      const char *output) {
+    byte_string node = {0};
+    char text[128];
+    (void)snprintf(text, sizeof text, "%s", inputs);
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
+        pb_text(&node, 1, strcmp(word, "-") == 0 ? "" : word);
+    }
+    pb_text(&node, 2, output);
+    pb_text(&node, 3, name);
+    pb_text(&node, 4, op);
+    pb_bytes(graph, 1, node.bytes, node.count);
+    bytes_clear(&node);
+}
+
+byte_string sample_onnx(void) {
+    static const float floats[8] = {0.5f, 0.25f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f, 7.0f};
+    static const uint8_t integers[] = {0, 1, 2, 3, 4, 200, 6, 7};
+    static const uint32_t none[] = {0}, two[] = {2, 0}, pair[] = {2, 3, 0}, lstm[] = {2, 2, 2, 0};
+    byte_string graph = {0}, model = {0};
+    onnx_node(&graph, "MatMul", "a/MatMul", "x plain", "y");
+    onnx_node(&graph, "MatMulInteger", "b/MatMul_quant", "x onnx::b_quantized xz zero", "z");
+    onnx_node(&graph, "DynamicQuantizeLSTM", "c/LSTM_quant",
+              "x gates gates bias - - - - scales zeros scales zeros", "h");
+    onnx_node(&graph, "Gather", "d/Gather_quant", "onnx::b_quantized ids", "rows");
+    onnx_node(&graph, "DequantizeLinear", "d/dequantise", "rows scale zero", "values");
+    onnx_tensor(&graph, "plain", 1, pair, floats, 6 * sizeof *floats);
+    onnx_tensor(&graph, "onnx::b_quantized", 2, pair, integers, 6);
+    onnx_tensor(&graph, "onnx::b_scale", 1, none, &floats[1], sizeof *floats);
+    onnx_tensor(&graph, "zero", 2, none, &integers[2], 1);
+    onnx_tensor(&graph, "gates", 3, lstm, integers, 8);
+    onnx_tensor(&graph, "bias", 1, pair, floats, 6 * sizeof *floats);
+    onnx_tensor(&graph, "scales", 1, two, floats, 2 * sizeof *floats);
+    onnx_tensor(&graph, "zeros", 3, two, integers, 2);
+    onnx_tensor(&graph, "scale", 1, none, &floats[0], sizeof *floats);
+    pb_number(&model, 1, 9);
+    pb_text(&model, 2, "test");
+    pb_bytes(&model, 7, graph.bytes, graph.count);
+    bytes_clear(&graph);
+    return model;
+}
+
 const sample_maker sample_makers[KZ_CHECKPOINT_KIND_COUNT] = {
     [KZ_CHECKPOINT_GGUF] = sample_gguf,
     [KZ_CHECKPOINT_SAFETENSORS] = sample_safetensors,
     [KZ_CHECKPOINT_CTRANSLATE2] = sample_ctranslate2,
     [KZ_CHECKPOINT_WHISPER_GGML] = sample_whisper_ggml,
+    [KZ_CHECKPOINT_ONNX] = sample_onnx,
 };
 
 // --- Memory -------------------------------------------------------------------------------------

@@ -44,6 +44,10 @@ byte_string sample_ctranslate2(void);
 // whisper.cpp ggml: 2 x 3 mel filters, tokens "a", "", "\xc3\xa9", tensors "p" F32 [3][2] and "q"
 // Q8_0 [1][32].
 byte_string sample_whisper_ggml(void);
+// ONNX: "plain" F32 [2][3] of node a, "onnx::b_quantized" UINT8 [2][3] of nodes b (scale 0.25, zero
+// point 2) and d (0.5), "gates" INT8 [2][2][2] of an LSTM c with scales 0.5, 0.25 and zero points
+// 0, 1, its "bias" [2][3].
+byte_string sample_onnx(void);
 
 typedef byte_string (*sample_maker)(void);
 extern const sample_maker sample_makers[KZ_CHECKPOINT_KIND_COUNT];

@@ -310,6 +310,35 @@ static void test_ctranslate2_sample(void **state) {
     bytes_clear(&sample);
 }
 
+static float row_value(const kz_checkpoint *checkpoint, const char *name, uint64_t row, size_t i) {
+    float values[32];
+    assert_int_equal(kz_checkpoint_decode_row(find(checkpoint, name), row, values), KAZEIA_OK);
+    return values[i];
+}
+
+// Weights of nodes: of their own name, with the scale and zero point of the node.
+static void test_onnx_sample(void **state) {
+    (void)state;
+    byte_string sample = sample_onnx();
+    kz_checkpoint *checkpoint = open_sample(&sample);
+    assert_int_equal(kz_checkpoint_kind_of(checkpoint), KZ_CHECKPOINT_ONNX);
+    assert_true(row_value(checkpoint, "plain", 1, 2) == 5.0f);
+    assert_true(row_value(checkpoint, "a/MatMul[1]", 1, 0) == 3.0f);
+    assert_true(row_value(checkpoint, "b/MatMul[1]", 0, 0) == -0.5f);
+    assert_true(row_value(checkpoint, "b/MatMul[1]", 1, 2) == 49.5f); // 200 is above 127
+    assert_true(kz_checkpoint_element(find(checkpoint, "b/MatMul[1]"), 1, 1) == 0.5f);
+    assert_true(row_value(checkpoint, "d/Gather[0]", 1, 2) == 99.0f);
+    const kz_checkpoint_tensor *gates = find(checkpoint, "c/LSTM[1].1");
+    assert_int_equal(gates->rank, 2);
+    assert_true(row_value(checkpoint, "c/LSTM[1].0", 1, 1) == 1.5f);
+    assert_true(row_value(checkpoint, "c/LSTM[2].1", 0, 1) == 0.25f * (float)(-56 - 1));
+    assert_true(row_value(checkpoint, "c/LSTM[3].1", 0, 2) == 5.0f);
+    assert_true(kz_checkpoint_has_elements(gates));
+    assert_false(kz_checkpoint_has_elements(find(checkpoint, "gates")));
+    kz_checkpoint_close(checkpoint);
+    bytes_clear(&sample);
+}
+
 static void test_whisper_ggml_sample(void **state) {
     (void)state;
     byte_string sample = sample_whisper_ggml();
@@ -481,6 +510,7 @@ int main(void) {
         cmocka_unit_test(test_safetensors_sample),
         cmocka_unit_test(test_ctranslate2_sample),
         cmocka_unit_test(test_whisper_ggml_sample),
+        cmocka_unit_test(test_onnx_sample),
         cmocka_unit_test(test_require_names_what_is_wrong),
         cmocka_unit_test(test_bad_json_names_its_place),
         cmocka_unit_test(test_json_is_parsed_once),

@@ -56,7 +56,7 @@ static kazeia_status try_bytes(const uint8_t *bytes, size_t count) {
     return status;
 }
 
-// Runs `attack` on the four samples.
+// Runs `attack` on the five samples.
 static void for_each_sample(void (*attack)(byte_string *sample)) {
     for (size_t i = 0; i < KZ_CHECKPOINT_KIND_COUNT; i++) {
         byte_string sample = sample_makers[i]();
@@ -285,6 +285,18 @@ static void test_duplicates_and_overlaps_are_refused(void **state) {
     check_replaced(sample_safetensors, "\"d\":", "\"\t\":", "expected the end of a string");
     check_replaced(sample_ctranslate2, "y", "z", "two tensors called 'z'");
     check_replaced(sample_ctranslate2, "x/weight_s", "x/weight_t", "no tensor 'x/weight_scale'");
+    check_replaced(sample_onnx,
+                   "B\x04"
+                   "bias",
+                   "B\x04"
+                   "zero",
+                   "two tensors called 'zero'");
+    check_replaced(sample_onnx,
+                   "B\x05"
+                   "scale",
+                   "B\x05"
+                   "s\nale",
+                   "control character 10");
     check_replaced(sample_whisper_ggml, "q", "p", "two tensors called 'p'");
     check_replaced(sample_whisper_ggml, "q", "\n", "control character 10");
 }

@@ -229,7 +229,7 @@ static void unknown_models_are_named(void **state) {
     copy_llama();
     replace_in_config("\"model_type\": \"llama\"", "\"model_type\": \"strange\"");
     refuse(&settings, KAZEIA_UNSUPPORTED, "architecture 'strange'");
-    refuse(&settings, KAZEIA_UNSUPPORTED, "can be exported: gemma3, llama, ");
+    refuse(&settings, KAZEIA_UNSUPPORTED, "can be exported: gemma3, kokoro, llama, ");
     settings = settings_of("tests/golden/speech/background_noise.wav");
     refuse(&settings, KAZEIA_UNSUPPORTED, "expected GGUF");
 }
