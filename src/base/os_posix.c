@@ -8,6 +8,7 @@
 #include "base/os.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,6 +53,20 @@ kazeia_status kz_os_fail(int error, const char *deed, const char *path) {
         }
     }
     return kz_fail(KAZEIA_IO, "cannot %s '%s': system error %d", deed, path, error);
+}
+
+void kz_os_advise_large_pages(void *memory, size_t bytes) {
+#if defined(MADV_HUGEPAGE)
+    const uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t first = ((uintptr_t)memory + page_bytes - 1) / page_bytes * page_bytes;
+    const uintptr_t end = ((uintptr_t)memory + bytes) / page_bytes * page_bytes;
+    if (first < end) {
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+    }
+#else
+    (void)memory;
+    (void)bytes;
+#endif
 }
 
 bool kz_os_grant_amx(void) {

@@ -130,10 +130,13 @@ static inline size_t kz_attention_part_floats(const kz_attention *attention) {
     return attention->heads / attention->kv_heads * (attention->head_dim + 2);
 }
 
-typedef void (*kz_attention_part_kernel)(const kz_attention *attention, size_t kv_head,
-                                         size_t token, size_t part, float *out_part);
-// `parts`: all that the token sees, one after another. Writes what the kz_attention_kernel of the
-// same level writes, to the bit.
+// Part `part` of kv heads [kv_head, kv_head_end), one after another in `out_parts`. Heads of a row
+// lie side by side in the cache: more of them at once read it as a stream.
+typedef void (*kz_attention_part_kernel)(const kz_attention *attention, size_t token, size_t part,
+                                         size_t kv_head, size_t kv_head_end, float *out_parts);
+// `parts`: that of the kv head in the first part that the token sees; the next is kv_heads times
+// kz_attention_part_floats further. Writes what the kz_attention_kernel of the same level writes,
+// to the bit.
 typedef void (*kz_attention_join_kernel)(const kz_attention *attention, size_t kv_head,
                                          size_t token, size_t part_count, const float *parts);
 

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/os.h"
 #include "runtime/execute.h"
 
 // Where a method's values lie for the symbols of its last call.
@@ -228,6 +229,9 @@ kazeia_status kz_context_create(kz_program *program, kz_pool *pool, kz_priority 
         kz_context_destroy(context);
         return status;
     }
+    // A deep cache is read whole for every token: with small pages it takes longer to find them
+    // than to read them.
+    kz_os_advise_large_pages(context->memory, pieces);
     // The memory came as zeros, and so do the states begin.
     lay_out(context, &plan);
     *out_context = context;

@@ -11,6 +11,8 @@
 #define BULK_TOKENS_LEAST 12
 // Pairs of a query and a key element in a chunk: some milliseconds of one thread.
 #define BULK_PRODUCTS_PER_CHUNK ((size_t)96 << 20)
+// Parts from which on a chunk takes all kv heads of one.
+#define WHOLE_ROW_CHUNKS 4
 #define FULL_TOKENS_PER_CHUNK 384
 #define ROPE_GRAIN_ELEMENTS 16384
 
@@ -134,8 +136,9 @@ typedef struct attention_job {
     kz_attention_part_kernel part_kernel;
     kz_attention_join_kernel join_kernel;
     size_t tokens, tokens_per_chunk;
-    size_t most_parts; // of a token
-    float *parts;      // [token][kv head][most_parts] of kz_attention_part_floats
+    size_t heads_per_chunk; // kv heads
+    size_t most_parts;      // of a token
+    float *parts;           // [token][most_parts][kv head] of kz_attention_part_floats
 } attention_job;
 
 // Chunks are numbered token block first, so that threads share the present keys in the cache.
@@ -150,26 +153,24 @@ static void attend(void *context, size_t chunk, size_t chunk_end, void *scratch)
     }
 }
 
-static float *parts_of(const attention_job *job, size_t token, size_t kv_head) {
-    const size_t place = (token * job->attention.kv_heads + kv_head) * job->most_parts;
+static float *parts_of(const attention_job *job, size_t token, size_t part, size_t kv_head) {
+    const size_t place = (token * job->most_parts + part) * job->attention.kv_heads + kv_head;
     return job->parts + place * kz_attention_part_floats(&job->attention);
 }
 
-// Chunks are [token][part][kv head]: the heads of a cache row, which lie side by side, are read one
-// after another.
+// Chunks are [token][part][group of kv heads].
 static void attend_parts(void *context, size_t chunk, size_t chunk_end, void *scratch) {
     (void)scratch;
     const attention_job *job = context;
-    const kz_attention *attention = &job->attention;
+    const size_t groups = job->attention.kv_heads / job->heads_per_chunk;
     for (; chunk < chunk_end; chunk++) {
-        const size_t kv_head = chunk % attention->kv_heads;
-        const size_t part = chunk / attention->kv_heads % job->most_parts;
-        const size_t token = chunk / attention->kv_heads / job->most_parts;
-        const kz_part_range parts = kz_attention_parts(attention, token);
+        const size_t kv_head = chunk % groups * job->heads_per_chunk;
+        const size_t part = chunk / groups % job->most_parts;
+        const size_t token = chunk / groups / job->most_parts;
+        const kz_part_range parts = kz_attention_parts(&job->attention, token);
         if (parts.first + part < parts.end) {
-            job->part_kernel(attention, kv_head, token, parts.first + part,
-                             parts_of(job, token, kv_head) +
-                                 part * kz_attention_part_floats(attention));
+            job->part_kernel(&job->attention, token, parts.first + part, kv_head,
+                             kv_head + job->heads_per_chunk, parts_of(job, token, part, kv_head));
         }
     }
 }
@@ -182,7 +183,7 @@ static void join_parts(void *context, size_t chunk, size_t chunk_end, void *scra
         const size_t token = chunk / job->attention.kv_heads;
         const kz_part_range parts = kz_attention_parts(&job->attention, token);
         job->join_kernel(&job->attention, kv_head, token, parts.end - parts.first,
-                         parts_of(job, token, kv_head));
+                         parts_of(job, token, 0, kv_head));
     }
 }
 
@@ -233,7 +234,10 @@ static void run_exact(kz_call *call, attention_job *job) {
         kz_call_run(call, attend, job, chunks, 1);
         return;
     }
-    kz_call_run(call, attend_parts, job, chunks * job->most_parts, 1);
+    // Whole rows where there are parts enough to share: the cache is then read as it lies.
+    job->heads_per_chunk =
+        job->tokens * job->most_parts >= WHOLE_ROW_CHUNKS ? job->attention.kv_heads : 1;
+    kz_call_run(call, attend_parts, job, chunks / job->heads_per_chunk * job->most_parts, 1);
     kz_call_run(call, join_parts, job, chunks, 1);
 }
 

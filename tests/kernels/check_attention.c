@@ -295,31 +295,42 @@ static kz_attention_kernel whole_kernel(const kz_kernels *kernels, kz_type type)
                             : kernels->attention_i8;
 }
 
-// Every part by itself, last first, then joined: the same bits as the whole.
+// Every part by itself, last first, kv heads together or apart, then joined: the same bits as the
+// whole.
 static void check_parts_of(const kz_kernel_variant *variant, const attention_case *made,
                            kz_attention_kernel whole, kz_attention_part_kernel part_kernel,
-                           kz_attention_join_kernel join) {
+                           kz_attention_join_kernel join, size_t heads_at_once) {
     kz_attention joined = made->a;
-    const size_t kv_head = made->a.kv_heads - 1;
+    const size_t kv_heads = made->a.kv_heads;
     const size_t part_floats = kz_attention_part_floats(&joined);
     const size_t floats = (made->tokens + 1) * (joined.heads * joined.head_dim + SPARE);
     void *scratch = filled_scratch();
     joined.out = guarded_floats(floats);
-    whole(&made->a, kv_head, 0, made->tokens, scratch);
+    for (size_t h = 0; h < kv_heads; h++) {
+        whole(&made->a, h, 0, made->tokens, scratch);
+    }
     for (size_t t = 0; t < made->tokens; t++) {
         const kz_part_range range = kz_attention_parts(&joined, t);
         const size_t count = range.end - range.first;
-        float *parts = guarded_floats(count * part_floats + 1);
+        float *parts = guarded_floats(count * kv_heads * part_floats + 1);
         for (size_t p = count; p-- > 0;) {
-            part_kernel(&joined, kv_head, t, range.first + p, parts + p * part_floats);
+            for (size_t h = 0; h < kv_heads; h += heads_at_once) {
+                const size_t end = h + heads_at_once < kv_heads ? h + heads_at_once : kv_heads;
+                part_kernel(&joined, t, range.first + p, h, end,
+                            parts + (p * kv_heads + h) * part_floats);
+            }
         }
-        if (!is_guard(parts[count * part_floats])) {
+        if (!is_guard(parts[count * kv_heads * part_floats])) {
             fail_msg("%s: more than a part is written", variant->name);
         }
-        join(&joined, kv_head, t, count, parts);
+        for (size_t h = 0; h < kv_heads; h++) {
+            join(&joined, h, t, count, parts + h * part_floats);
+        }
         free(parts);
     }
-    check_outputs(variant, made, kv_head, 0, made->tokens);
+    for (size_t h = 0; h < kv_heads; h++) {
+        check_outputs(variant, made, h, 0, made->tokens);
+    }
     const bool is_same = memcmp(joined.out, made->a.out, floats * sizeof(float)) == 0;
     free(joined.out);
     free(scratch);
@@ -329,7 +340,8 @@ static void check_parts_of(const kz_kernel_variant *variant, const attention_cas
 }
 
 void check_attention_parts(const kz_kernel_variant *variant) {
-    static const size_t shapes[][3] = {{1, 1, 16}, {9, 3, 64}, {3, 3, 8}, {2, 2, 128}, {6, 1, 256}};
+    static const size_t shapes[][3] = {{1, 1, 16},  {9, 3, 64},  {3, 3, 8},
+                                       {2, 2, 128}, {6, 1, 256}, {80, 20, 16}};
     static const size_t contexts[] = {1, 16, 127, 128, 129, 255, 256, 257, 530};
     const bool is_join = variant->slot == KZ_SLOT_attention_join;
     const kz_type type = is_join ? KZ_F32 : case_cache_type(variant->slot);
@@ -341,10 +353,10 @@ void check_attention_parts(const kz_kernel_variant *variant) {
         is_join ? (kz_attention_join_kernel)variant->function : kernels.attention_join;
     case_random random = {4712};
     for (size_t i = 0; i < 18; i++) {
-        const size_t *shape = shapes[i % 5];
+        const size_t *shape = shapes[i % 6];
         attention_case made = make_case(&random, type, shape[0], shape[1], shape[2],
                                         contexts[i % 9], 1 + case_below(&random, 5), i);
-        check_parts_of(variant, &made, whole_kernel(&kernels, type), part, join);
+        check_parts_of(variant, &made, whole_kernel(&kernels, type), part, join, 1 + i % 3);
         free_case(&made);
     }
 }

@@ -174,7 +174,8 @@ void kz_attention_join__ref(const kz_attention *attention, size_t kv_head, size_
     for (size_t g = 0; g < group; g++) {
         kz_part_softmax running = {-INFINITY, 0.0f};
         for (size_t p = 0; p < part_count; p++) {
-            const float *part = parts + p * kz_attention_part_floats(attention);
+            const float *part =
+                parts + p * attention->kv_heads * kz_attention_part_floats(attention);
             kz_part_softmax softmax;
             memcpy(&softmax, part + group * head_dim + 2 * g, sizeof softmax);
             join(&running, out + g * head_dim, softmax, part + g * head_dim, head_dim);
@@ -183,14 +184,17 @@ void kz_attention_join__ref(const kz_attention *attention, size_t kv_head, size_
     }
 }
 
-#define ATTENTION_KERNELS(type)                                                                  \
-    void kz_attention_##type##__ref(const kz_attention *attention, size_t kv_head, size_t token, \
-                                    size_t token_end, void *scratch) {                           \
-        attend(attention, kv_head, token, token_end, dot_##type, add_##type, scratch);           \
-    }                                                                                            \
-    void kz_attention_part_##type##__ref(const kz_attention *attention, size_t kv_head,          \
-                                         size_t token, size_t part, float *out_part) {           \
-        attend_part(attention, kv_head, token, part, dot_##type, add_##type, out_part);          \
+#define ATTENTION_KERNELS(type)                                                                    \
+    void kz_attention_##type##__ref(const kz_attention *attention, size_t kv_head, size_t token,   \
+                                    size_t token_end, void *scratch) {                             \
+        attend(attention, kv_head, token, token_end, dot_##type, add_##type, scratch);             \
+    }                                                                                              \
+    void kz_attention_part_##type##__ref(const kz_attention *attention, size_t token, size_t part, \
+                                         size_t kv_head, size_t kv_head_end, float *out_parts) {   \
+        for (; kv_head < kv_head_end; kv_head++) {                                                 \
+            attend_part(attention, kv_head, token, part, dot_##type, add_##type, out_parts);       \
+            out_parts += kz_attention_part_floats(attention);                                      \
+        }                                                                                          \
     }
 
 ATTENTION_KERNELS(f32)

@@ -73,8 +73,8 @@ SIMD_INLINE void pack_values(kz_type type, const uint8_t *row, size_t head_dim, 
 static void ask_ahead(rows_ahead *ahead) {
     for (int i = 0; i < BULK_ROWS_A_TILE && ahead->count > 0; i++) {
         const size_t at = (size_t)*ahead->rows * ahead->row_bytes;
-        PREFETCH_HEAD(ahead->keys + at, ahead->head_bytes, far);
-        PREFETCH_HEAD(ahead->values + at, ahead->head_bytes, far);
+        ask_head(ahead->keys + at, ahead->head_bytes);
+        ask_head(ahead->values + at, ahead->head_bytes);
         ahead->rows++;
         ahead->count--;
     }

@@ -15,9 +15,16 @@
 
 #define PART_ROWS_MOST 256
 #define HEADS_AT_ONCE 4
-#define ROWS_AHEAD 16
+#define BLOCK_ROWS 16
+#define UNITS_MOST 16
+#define UNIT_SCORES ((size_t)HEADS_AT_ONCE * PART_ROWS_MOST)
 
 _Static_assert(PART_ROWS_MOST >= KZ_PART_ROWS, "a part fits the arrays");
+
+// `count` rows, filled up to a whole block.
+SIMD_INLINE size_t block_end(size_t count) {
+    return (count + BLOCK_ROWS - 1) / BLOCK_ROWS * BLOCK_ROWS;
+}
 
 // 16 elements from `at` of one cached head, as floats; an i8 head's without their scale.
 SIMD_INLINE vfloat kv_load(kz_type type, const uint8_t *head, size_t at) {
@@ -28,6 +35,17 @@ SIMD_INLINE vfloat kv_load(kz_type type, const uint8_t *head, size_t at) {
         return v_load_f16((const uint16_t *)(const void *)head + at);
     }
     return v_load_i8((const int8_t *)head + sizeof(float) + at);
+}
+
+// Bytes of 16 elements.
+#define VECTOR_BYTES(type) ((type) == KZ_F32 ? 64 : (type) == KZ_F16 ? 32 : 16)
+
+// Asks for a head that is read soon. It goes to the second cache: what the first cache holds is in
+// use.
+SIMD_INLINE void ask_head(const uint8_t *head, size_t head_bytes) {
+    for (size_t b = 0; b < head_bytes; b += 64) {
+        simd_ask_far(head + b);
+    }
 }
 
 // Of `count` scores, a multiple of 16.
@@ -57,8 +75,8 @@ SIMD_INLINE kz_part_softmax soften_from(float largest, float *scores, size_t cou
     return (kz_part_softmax){largest, v_sum(total)};
 }
 
-SIMD_INLINE kz_part_softmax soften(float *scores, size_t count, const float *scales) {
-    return soften_from(largest_score(scores, count), scores, count, scales);
+SIMD_INLINE kz_part_softmax soften(float *scores, size_t count) {
+    return soften_from(largest_score(scores, count), scores, count, NULL);
 }
 
 // What brings the sums so far and a part's to their common maximum.
@@ -95,22 +113,14 @@ static void divide(float *sums, size_t count, float total) {
     }
 }
 
-// The rows of a part, for one kv head.
+// The rows of a part, the heads [kv_head, kv_head_end) of each.
 typedef struct attention_part {
-    const uint8_t *keys, *values; // row i's are `at[i]` bytes further
-    size_t at[PART_ROWS_MOST + ROWS_AHEAD];
-    float key_scales[PART_ROWS_MOST], value_scales[PART_ROWS_MOST]; // i8
+    const uint8_t *keys, *values; // of kv head 0; row i's are `at[i]` bytes further
+    size_t at[PART_ROWS_MOST + 2 * BLOCK_ROWS];
     size_t head_bytes;
     size_t hidden; // leading rows that the token does not see
     size_t count;
 } attention_part;
-
-// Of `count` rows, filled up to 16 with the last one's.
-SIMD_INLINE void load_scales(const uint8_t *heads, const size_t *at, size_t count, float *out) {
-    for (size_t i = 0; i < (count + 15) / 16 * 16; i++) {
-        memcpy(out + i, heads + at[i], sizeof *out);
-    }
-}
 
 // The first cache index that a token at `end` - 1 sees.
 static size_t first_seen(size_t end, size_t window) {
@@ -119,8 +129,7 @@ static size_t first_seen(size_t end, size_t window) {
 
 // Parts begin at multiples of their size whatever the window: a row is always in the same place of
 // the same part, so tokens in company and tokens alone add in the same order.
-SIMD_INLINE void open_part(kz_type type, const kz_attention *a, size_t kv_head, size_t token,
-                           size_t part, attention_part *out_part) {
+static void open_part(const kz_attention *a, size_t token, size_t part, attention_part *out_part) {
     const int32_t *rows = a->row_table + (size_t)a->sequences[token] * a->row_table_columns;
     const size_t end = (size_t)a->positions[token] + 1;
     const size_t first = part * kz_attention_part_rows(a->head_dim);
@@ -128,26 +137,35 @@ SIMD_INLINE void open_part(kz_type type, const kz_attention *a, size_t kv_head, 
     const size_t count =
         left < kz_attention_part_rows(a->head_dim) ? left : kz_attention_part_rows(a->head_dim);
     const size_t seen = first_seen(end, a->window);
-    out_part->keys = a->keys + kv_head * a->head_bytes;
-    out_part->values = a->values + kv_head * a->head_bytes;
+    out_part->keys = a->keys;
+    out_part->values = a->values;
     out_part->head_bytes = a->head_bytes;
     out_part->hidden = seen > first ? seen - first : 0;
     out_part->count = count;
-    // Tiles read whole groups of rows. The last row again is safe to read and cheaper than a test;
+    // Tiles read whole blocks of rows. The last row again is safe to read and cheaper than a test;
     // its scores become -inf.
-    for (size_t i = 0; i < (count + 15) / 16 * 16 + ROWS_AHEAD; i++) {
+    for (size_t i = 0; i < block_end(count) + BLOCK_ROWS; i++) {
         out_part->at[i] = (size_t)rows[first + (i < count ? i : count - 1)] * a->row_bytes;
-    }
-    if (type == KZ_I8) {
-        load_scales(out_part->keys, out_part->at, count, out_part->key_scales);
     }
 }
 
-// `place` is near or far. Values go to the second cache: they would push keys out of the first.
-#define PREFETCH_HEAD(head, bytes, place)           \
-    for (size_t b = 0; b < (bytes); b += 64) {      \
-        simd_ask_##place((const char *)(head) + b); \
+// Query heads that are done together, all of one kv head.
+typedef struct head_unit {
+    const float *q;           // [heads][head_dim]
+    float *sums;              // [heads][head_dim]
+    kz_part_softmax *softmax; // [heads]
+    size_t offset;            // of the kv head in a row
+    int heads;                // 1 to HEADS_AT_ONCE
+} head_unit;
+
+// The scales of a block of i8 heads.
+SIMD_INLINE vfloat block_scales(const uint8_t *heads, const size_t *at) {
+    float scales[BLOCK_ROWS];
+    for (size_t i = 0; i < BLOCK_ROWS; i++) {
+        memcpy(scales + i, heads + at[i], sizeof *scales);
     }
+    return v_load(scales);
+}
 
 // Rows that a score tile of `queries` takes: three queries leave four of its sixteen sums unused.
 #define TILE_ROWS(queries) ((queries) == 3 ? 4 : 16 / (queries))
@@ -187,57 +205,100 @@ SIMD_INLINE void score_tile(kz_type type, int queries, const float *q, size_t q_
     }
 }
 
-SIMD_INLINE void scale_scores(float *scores, size_t count, const float *key_scales) {
-    for (size_t i = 0; i < count; i += 16) {
-        v_store(scores + i, v_mul(v_load(scores + i), v_load(key_scales + i)));
-    }
-}
-
-// All scores of `heads` heads with a part, [heads][PART_ROWS_MOST], -inf where a row is not seen.
-SIMD_INLINE void score_part(kz_type type, int heads, const float *q, size_t head_dim, float scale,
-                            const attention_part *part, float *scores) {
+// Scores of a unit with a block of rows, `scores` [heads][PART_ROWS_MOST]. The rows of the next
+// block are asked for one by one in between: many at once would wait for each other.
+SIMD_INLINE void score_block(kz_type type, int heads, const head_unit *unit, size_t head_dim,
+                             float scale, size_t head_bytes, const uint8_t *keys, const size_t *at,
+                             const uint8_t *ahead, const size_t *ahead_at, float *scores) {
     const size_t rows = (size_t)TILE_ROWS(heads);
-    const size_t columns = (part->count + 15) / 16 * 16;
-    for (size_t i = 0; i < columns; i += rows) {
-        const uint8_t *keys[16];
+    for (size_t i = 0; i < BLOCK_ROWS; i += rows) {
+        const uint8_t *tile[16];
         SIMD_UNROLL
         for (size_t r = 0; r < rows; r++) {
-            keys[r] = part->keys + part->at[i + r];
-            PREFETCH_HEAD(part->keys + part->at[i + r + ROWS_AHEAD], part->head_bytes, near);
-            PREFETCH_HEAD(part->values + part->at[i + r], part->head_bytes, far);
+            tile[r] = keys + at[i + r];
+            ask_head(ahead + ahead_at[i + r], head_bytes);
         }
-        score_tile(type, heads, q, head_dim, head_dim, scale, keys, PART_ROWS_MOST, scores + i);
+        score_tile(type, heads, unit->q, head_dim, head_dim, scale, tile, PART_ROWS_MOST,
+                   scores + i);
     }
-    for (int h = 0; h < heads; h++) {
-        float *own = scores + h * PART_ROWS_MOST;
-        if (type == KZ_I8) {
-            scale_scores(own, columns, part->key_scales);
-        }
-        for (size_t i = 0; i < part->hidden; i++) {
-            own[i] = -INFINITY;
-        }
-        for (size_t i = part->count; i < columns; i++) {
-            own[i] = -INFINITY;
+    if (type == KZ_I8) {
+        const vfloat scales = block_scales(keys, at);
+        SIMD_UNROLL
+        for (int h = 0; h < heads; h++) {
+            float *own = scores + h * PART_ROWS_MOST;
+            v_store(own, v_mul(v_load(own), scales));
         }
     }
 }
 
-// sums[h] = weights[h] . values, for `heads` heads and `vectors` x 16 elements from `at`.
+// Calls `function` with the unit's number of heads as a constant.
+#define FOR_HEADS(unit, function, type, ...)      \
+    do {                                          \
+        switch ((unit)->heads) {                  \
+        case 4:                                   \
+            function(type, 4, unit, __VA_ARGS__); \
+            break;                                \
+        case 3:                                   \
+            function(type, 3, unit, __VA_ARGS__); \
+            break;                                \
+        case 2:                                   \
+            function(type, 2, unit, __VA_ARGS__); \
+            break;                                \
+        default:                                  \
+            function(type, 1, unit, __VA_ARGS__); \
+            break;                                \
+        }                                         \
+    } while (0)
+
+// All scores of the units with a part, [unit][HEADS_AT_ONCE][PART_ROWS_MOST], block by block, so
+// that the rows are read as they lie. The last block asks for the first values.
+SIMD_INLINE void score_part(kz_type type, const kz_attention *a, const head_unit *units,
+                            size_t count, const attention_part *part, float *scores) {
+    const size_t columns = block_end(part->count);
+    for (size_t i = 0; i < columns; i += BLOCK_ROWS) {
+        const bool is_last = i + BLOCK_ROWS == columns;
+        const uint8_t *ahead = is_last ? part->values : part->keys;
+        for (size_t u = 0; u < count; u++) {
+            const head_unit *unit = units + u;
+            FOR_HEADS(unit, score_block, type, a->head_dim, a->scale, part->head_bytes,
+                      part->keys + unit->offset, part->at + i, ahead + unit->offset,
+                      part->at + (is_last ? 0 : i + BLOCK_ROWS), scores + u * UNIT_SCORES + i);
+        }
+    }
+}
+
+// Scores of one head become weights; those of rows that are not seen count nothing.
+SIMD_INLINE kz_part_softmax soften_part(const attention_part *part, float *scores) {
+    const size_t columns = block_end(part->count);
+    for (size_t i = 0; i < part->hidden; i++) {
+        scores[i] = -INFINITY;
+    }
+    for (size_t i = part->count; i < columns; i++) {
+        scores[i] = -INFINITY;
+    }
+    return soften(scores, columns);
+}
+
+// sums[h] += weights[h] . values, for `heads` heads and `vectors` x 16 elements, over `rows` rows.
 SIMD_INLINE void value_tile(kz_type type, int heads, int vectors, const float *weights,
-                            const attention_part *part, size_t head_dim, size_t at, float *sums) {
+                            const uint8_t *values, const size_t *at, size_t rows, size_t head_dim,
+                            size_t column, float *sums) {
     vfloat held[SIMD_HEADS][SIMD_VECTORS];
     SIMD_UNROLL
     for (int h = 0; h < heads; h++) {
         SIMD_UNROLL
         for (int v = 0; v < vectors; v++) {
-            held[h][v] = v_zero();
+            held[h][v] = v_load(sums + (size_t)h * head_dim + column + 16 * (size_t)v);
         }
     }
-    // Hidden rows are left out, not multiplied by 0: 0 x infinity would show.
-    for (size_t i = part->hidden; i < part->count; i++) {
+    for (size_t i = 0; i < rows; i++) {
         SIMD_UNROLL
         for (int v = 0; v < vectors; v++) {
-            const vfloat value = kv_load(type, part->values + part->at[i], at + 16 * (size_t)v);
+            if (v * VECTOR_BYTES(type) % 64 == 0) {
+                simd_ask_far(values + at[i + BLOCK_ROWS] +
+                             (column + 16 * (size_t)v) * (VECTOR_BYTES(type) / 16));
+            }
+            const vfloat value = kv_load(type, values + at[i], column + 16 * (size_t)v);
             SIMD_UNROLL
             for (int h = 0; h < heads; h++) {
                 held[h][v] = v_fma(v_set(weights[h * PART_ROWS_MOST + (int)i]), value, held[h][v]);
@@ -248,67 +309,98 @@ SIMD_INLINE void value_tile(kz_type type, int heads, int vectors, const float *w
     for (int h = 0; h < heads; h++) {
         SIMD_UNROLL
         for (int v = 0; v < vectors; v++) {
-            v_store(sums + (size_t)h * head_dim + at + 16 * (size_t)v, held[h][v]);
+            v_store(sums + (size_t)h * head_dim + column + 16 * (size_t)v, held[h][v]);
         }
     }
 }
 
-SIMD_INLINE void add_values(kz_type type, int heads, const float *weights,
-                            const attention_part *part, size_t head_dim, float *sums) {
-    size_t at = 0;
-    for (; at + 16 * SIMD_VECTORS <= head_dim; at += 16 * SIMD_VECTORS) {
-        value_tile(type, heads, SIMD_VECTORS, weights, part, head_dim, at, sums);
+SIMD_INLINE void add_values(kz_type type, int heads, const float *weights, const uint8_t *values,
+                            const size_t *at, size_t rows, size_t head_dim, float *sums) {
+    size_t column = 0;
+    for (; column + 16 * SIMD_VECTORS <= head_dim; column += 16 * SIMD_VECTORS) {
+        value_tile(type, heads, SIMD_VECTORS, weights, values, at, rows, head_dim, column, sums);
     }
-    for (; at < head_dim; at += 16) {
-        value_tile(type, heads, 1, weights, part, head_dim, at, sums);
+    for (; column < head_dim; column += 16) {
+        value_tile(type, heads, 1, weights, values, at, rows, head_dim, column, sums);
     }
 }
 
-// `heads` query heads over a part: their sums [heads][head_dim] and softmax [heads].
-SIMD_INLINE void attend_heads(kz_type type, int heads, const float *q, size_t head_dim, float scale,
-                              attention_part *part, float *out_sums, kz_part_softmax *out_softmax) {
-    float scores[HEADS_AT_ONCE * PART_ROWS_MOST];
-    const size_t columns = (part->count + 15) / 16 * 16;
-    score_part(type, heads, q, head_dim, scale, part, scores);
+// Adds rows [row, row_end) of a block to a unit's sums. An i8 head's scales go to the weights.
+SIMD_INLINE void add_block(kz_type type, int heads, const head_unit *unit, size_t head_dim,
+                           const uint8_t *values, const size_t *at, size_t row, size_t row_end,
+                           float *weights) {
     if (type == KZ_I8) {
-        // Only now: the values have been asked for while the keys were scored.
-        load_scales(part->values, part->at, part->count, part->value_scales);
-    }
-    for (int h = 0; h < heads; h++) {
-        out_softmax[h] =
-            soften(scores + h * PART_ROWS_MOST, columns, type == KZ_I8 ? part->value_scales : NULL);
+        const vfloat scales = block_scales(values, at);
+        SIMD_UNROLL
+        for (int h = 0; h < heads; h++) {
+            float *own = weights + h * PART_ROWS_MOST;
+            v_store(own, v_mul(v_load(own), scales));
+        }
     }
     SIMD_UNROLL
     for (int h = 0; h < heads; h += SIMD_HEADS) {
         const int together = heads - h < SIMD_HEADS ? heads - h : SIMD_HEADS;
-        add_values(type, together, scores + h * PART_ROWS_MOST, part, head_dim,
-                   out_sums + (size_t)h * head_dim);
+        add_values(type, together, weights + h * PART_ROWS_MOST + row, values, at + row,
+                   row_end - row, head_dim, unit->sums + (size_t)h * head_dim);
     }
 }
 
-// A part of all query heads of the kv head, as kernels.h lays it out.
-SIMD_INLINE void attend_part(kz_type type, const kz_attention *a, size_t kv_head, size_t token,
-                             size_t part, float *out_part) {
-    const size_t group = a->heads / a->kv_heads;
-    const size_t d = a->head_dim;
-    const float *q = (const float *)((const char *)a->q + token * a->q_stride);
-    kz_part_softmax *softmax = (kz_part_softmax *)(void *)(out_part + group * d);
-    attention_part rows;
-    open_part(type, a, kv_head, token, part, &rows);
-    for (size_t h = 0; h < group; h += HEADS_AT_ONCE) {
-        const float *queries = q + (kv_head * group + h) * d;
-        float *sums = out_part + h * d;
-        const size_t left = group - h;
-        if (left >= 4) {
-            attend_heads(type, 4, queries, d, a->scale, &rows, sums, softmax + h);
-        } else if (left == 3) {
-            attend_heads(type, 3, queries, d, a->scale, &rows, sums, softmax + h);
-        } else if (left == 2) {
-            attend_heads(type, 2, queries, d, a->scale, &rows, sums, softmax + h);
-        } else {
-            attend_heads(type, 1, queries, d, a->scale, &rows, sums, softmax + h);
+// The units' sums over a part. Rows that are not seen are left out, not multiplied by 0: 0 x
+// infinity would show.
+SIMD_INLINE void add_part(kz_type type, const kz_attention *a, const head_unit *units, size_t count,
+                          const attention_part *part, float *scores) {
+    for (size_t i = part->hidden / BLOCK_ROWS * BLOCK_ROWS; i < part->count; i += BLOCK_ROWS) {
+        const size_t left = part->count - i;
+        const size_t row = part->hidden > i ? part->hidden - i : 0;
+        const size_t row_end = left < BLOCK_ROWS ? left : BLOCK_ROWS;
+        for (size_t u = 0; u < count; u++) {
+            const head_unit *unit = units + u;
+            const uint8_t *values = part->values + unit->offset;
+            FOR_HEADS(unit, add_block, type, a->head_dim, values, part->at + i, row, row_end,
+                      scores + u * UNIT_SCORES + i);
         }
     }
+}
+
+// `count` units, at most UNITS_MOST, over a part.
+SIMD_INLINE void attend_units(kz_type type, const kz_attention *a, const head_unit *units,
+                              size_t count, const attention_part *part) {
+    float scores[UNITS_MOST * UNIT_SCORES];
+    score_part(type, a, units, count, part, scores);
+    for (size_t u = 0; u < count; u++) {
+        for (int h = 0; h < units[u].heads; h++) {
+            units[u].softmax[h] =
+                soften_part(part, scores + u * UNIT_SCORES + (size_t)h * PART_ROWS_MOST);
+        }
+        memset(units[u].sums, 0, (size_t)units[u].heads * a->head_dim * sizeof(float));
+    }
+    add_part(type, a, units, count, part, scores);
+}
+
+// A part of the query heads of some kv heads, as kernels.h lays it out.
+SIMD_INLINE void attend_part(kz_type type, const kz_attention *a, size_t token, size_t part,
+                             size_t kv_head, size_t kv_head_end, float *out_parts) {
+    const size_t group = a->heads / a->kv_heads;
+    const float *q = (const float *)((const char *)a->q + token * a->q_stride);
+    head_unit units[UNITS_MOST];
+    size_t count = 0;
+    attention_part rows;
+    open_part(a, token, part, &rows);
+    for (; kv_head < kv_head_end; kv_head++, out_parts += kz_attention_part_floats(a)) {
+        for (size_t h = 0; h < group; h += HEADS_AT_ONCE) {
+            if (count == UNITS_MOST) {
+                attend_units(type, a, units, count, &rows);
+                count = 0;
+            }
+            units[count++] = (head_unit){
+                .q = q + (kv_head * group + h) * a->head_dim,
+                .sums = out_parts + h * a->head_dim,
+                .softmax = (kz_part_softmax *)(void *)(out_parts + group * a->head_dim) + h,
+                .offset = kv_head * a->head_bytes,
+                .heads = group - h < HEADS_AT_ONCE ? (int)(group - h) : HEADS_AT_ONCE};
+        }
+    }
+    attend_units(type, a, units, count, &rows);
 }
 
 // What runs here and not in the reference, which all kernels of a shape must agree on.
@@ -333,7 +425,7 @@ static void attend_tokens(kz_attention_part_kernel attend, const kz_attention *a
             running[h] = (kz_part_softmax){-INFINITY, 0.0f};
         }
         for (size_t p = parts.first; p < parts.end; p++) {
-            attend(a, kv_head, t, p, part);
+            attend(a, t, p, kv_head, kv_head + 1, part);
             for (size_t h = 0; h < group; h++) {
                 join_sums(out + h * d, part + h * d, d, join_softmax(&running[h], softmax[h]));
             }
@@ -358,7 +450,7 @@ void KZ_NAME(kz_attention_join)(const kz_attention *attention, size_t kv_head, s
     for (size_t h = 0; h < group; h++) {
         kz_part_softmax running = {-INFINITY, 0.0f};
         for (size_t p = 0; p < part_count; p++) {
-            const float *part = parts + p * kz_attention_part_floats(a);
+            const float *part = parts + p * a->kv_heads * kz_attention_part_floats(a);
             kz_part_softmax softmax;
             memcpy(&softmax, part + group * d + 2 * h, sizeof softmax);
             join_sums(out + h * d, part + h * d, d, join_softmax(&running, softmax));
@@ -368,12 +460,14 @@ void KZ_NAME(kz_attention_join)(const kz_attention *attention, size_t kv_head, s
 }
 
 #define ATTENTION_KERNELS(name, type)                                                              \
-    void KZ_NAME(kz_attention_part_##name)(const kz_attention *attention, size_t kv_head,          \
-                                           size_t token, size_t part, float *out_part) {           \
+    void KZ_NAME(kz_attention_part_##name)(const kz_attention *attention, size_t token,            \
+                                           size_t part, size_t kv_head, size_t kv_head_end,        \
+                                           float *out_parts) {                                     \
         if (is_fit(attention)) {                                                                   \
-            attend_part(type, attention, kv_head, token, part, out_part);                          \
+            attend_part(type, attention, token, part, kv_head, kv_head_end, out_parts);            \
         } else {                                                                                   \
-            kz_attention_part_##name##__ref(attention, kv_head, token, part, out_part);            \
+            kz_attention_part_##name##__ref(attention, token, part, kv_head, kv_head_end,          \
+                                            out_parts);                                            \
         }                                                                                          \
     }                                                                                              \
     void KZ_NAME(kz_attention_##name)(const kz_attention *attention, size_t kv_head, size_t token, \
