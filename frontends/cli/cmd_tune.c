@@ -107,13 +107,15 @@ static kazeia_status take_label(void *context, json_t *label) {
 // ---- what comes of it
 
 static json_t *json_thresholds(const kazeia_commands_thresholds *thresholds) {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "score",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "score",
                      cli_json_real(thresholds->score), "word_score",
                      cli_json_real(thresholds->word_score), "end", cli_json_real(thresholds->end),
                      "margin", cli_json_real(thresholds->margin), "guarded_score",
                      cli_json_real(thresholds->guarded_score), "one_word_score",
                      cli_json_real(thresholds->one_word_score), "one_word_margin",
-                     cli_json_real(thresholds->one_word_margin));
+                     cli_json_real(thresholds->one_word_margin), "near_score",
+                     cli_json_real(thresholds->near_score), "near_margin",
+                     cli_json_real(thresholds->near_margin));
 }
 
 static kazeia_status print_tuned(const tuning *t, const kazeia_commands_thresholds *thresholds) {
@@ -125,12 +127,14 @@ static kazeia_status print_tuned(const tuning *t, const kazeia_commands_threshol
                       json_thresholds(thresholds), "output", cli_json_string(run->options.output)),
             &run->failure);
     }
-    return cli_print(&run->failure,
-                     "%zu sounds, %zu of them commands: score %g, %g more a word; end %g; margin "
-                     "%g; a lone word %g when the next is %g away; locks %g\n",
-                     t->sounds, t->commands, thresholds->score, thresholds->word_score,
-                     thresholds->end, thresholds->margin, thresholds->one_word_score,
-                     thresholds->one_word_margin, thresholds->guarded_score);
+    return cli_print(
+        &run->failure,
+        "%zu sounds, %zu of them commands: score %g, %g more a word; end %g; margin "
+        "%g; a lone word %g when the next is %g away; locks %g; %g more when the next is "
+        "nearer than %g\n",
+        t->sounds, t->commands, thresholds->score, thresholds->word_score, thresholds->end,
+        thresholds->margin, thresholds->one_word_score, thresholds->one_word_margin,
+        thresholds->guarded_score, thresholds->near_score, thresholds->near_margin);
 }
 
 static kazeia_status hear_all(tuning *t) {

@@ -113,13 +113,17 @@ typedef struct kazeia_commands_thresholds {
     // A sentence of one word is also accepted from this score on, when the next command is this
     // far.
     double one_word_score, one_word_margin;
+    // With another command nearer than near_margin the score must be near_score higher, else the
+    // person is asked.
+    double near_score, near_margin;
 } kazeia_commands_thresholds;
 
 typedef enum kazeia_command_verdict {
     KAZEIA_COMMAND_REFUSED,  // not a command
     KAZEIA_COMMAND_ACCEPTED, // to be carried out
     KAZEIA_COMMAND_ASK,      // one of two: ask which
-    KAZEIA_COMMAND_CONFIRM,  // a lock, door or alarm that was heard too faintly: ask whether
+    // A lock, door or alarm that was heard too faintly, or another command is near: ask whether.
+    KAZEIA_COMMAND_CONFIRM,
 } kazeia_command_verdict;
 
 // What the window sounds like. Strings are valid until the next call with these commands.

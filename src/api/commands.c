@@ -180,7 +180,9 @@ static kazeia_commands_thresholds present_thresholds(const kz_command_thresholds
                                         .margin = (double)own->margin,
                                         .guarded_score = (double)own->guarded_score,
                                         .one_word_score = (double)own->one_word_score,
-                                        .one_word_margin = (double)own->one_word_margin};
+                                        .one_word_margin = (double)own->one_word_margin,
+                                        .near_score = (double)own->near_score,
+                                        .near_margin = (double)own->near_margin};
 }
 
 static kz_command_thresholds take_thresholds(const kazeia_commands_thresholds *given) {
@@ -190,7 +192,9 @@ static kz_command_thresholds take_thresholds(const kazeia_commands_thresholds *g
                                    .margin = (float)given->margin,
                                    .guarded_score = (float)given->guarded_score,
                                    .one_word_score = (float)given->one_word_score,
-                                   .one_word_margin = (float)given->one_word_margin};
+                                   .one_word_margin = (float)given->one_word_margin,
+                                   .near_score = (float)given->near_score,
+                                   .near_margin = (float)given->near_margin};
 }
 
 static kazeia_status read_tuned(kazeia_commands *commands, const char *path) {

@@ -257,7 +257,8 @@ static float least_key(const kz_beam *beam) {
     const kz_beam_search *search = beam->search;
     const float best = beam->next[0].key, spread = best - search->spread;
     if (beam->found_count == 0 || beam->found[0].score < search->floor) {
-        return best < search->floor + search->floor_rise * (float)beam->depth ? INFINITY : spread;
+        const float rising = search->floor + search->floor_rise * (float)beam->depth;
+        return best < fminf(rising, search->floor_top) ? INFINITY : spread;
     }
     const bool is_end = beam->found[0].end >= search->end_floor;
     return fmaxf(spread, beam->found[0].score - (is_end ? search->margin : search->rise));

@@ -47,9 +47,9 @@ typedef struct kz_beam_search {
     // `spread` below the best of their step.
     float margin, rise, end_floor, spread;
     // While nothing above `floor` is finished, the search ends without a result when the best
-    // hypothesis of a step is below `floor`, and `floor_rise` more for each token before it:
-    // nothing of the trie was heard.
-    float floor, floor_rise;
+    // hypothesis of a step is below `floor`, and `floor_rise` more for each token before it up to
+    // `floor_top`: nothing of the trie was heard.
+    float floor, floor_rise, floor_top;
     uint32_t token_limit; // longest sequence behind the prompt
 } kz_beam_search;
 

@@ -24,6 +24,7 @@ enum { TERMINATORS = 8, HYPOTHESIS_BYTES = 512, KEY_BYTES = 1024 };
 #define PRUNE_SPREAD 6.0f
 #define PRUNE_FLOOR (-6.0f)
 #define PRUNE_FLOOR_RISE 1.0f
+#define PRUNE_FLOOR_TOP (-1.5f)
 #define COMMAND_TOKENS 48
 
 struct kz_hearing {
@@ -217,6 +218,7 @@ static kazeia_status search(kz_hearing *hearing, const kz_beam_found **out_found
                                    .spread = PRUNE_SPREAD,
                                    .floor = PRUNE_FLOOR,
                                    .floor_rise = PRUNE_FLOOR_RISE,
+                                   .floor_top = PRUNE_FLOOR_TOP,
                                    .token_limit = COMMAND_TOKENS};
     KZ_TRY(silence(whisper));
     show_windows(whisper->session, whisper->positions);
@@ -260,8 +262,11 @@ static uint64_t program_id(const kz_hearing *hearing) {
 
 kazeia_status kz_hearing_load(kz_hearing *hearing, const char *path, uint32_t value_count,
                               kz_tuned_values *out_values) {
+    const kazeia_status status =
+        kz_priors_load(hearing->priors, path, program_id(hearing), value_count, out_values);
+    // Nodes take their priors when they are made.
     kz_command_trie_reset(hearing->trie);
-    return kz_priors_load(hearing->priors, path, program_id(hearing), value_count, out_values);
+    return status;
 }
 
 kazeia_status kz_hearing_save(kz_hearing *hearing, const char *path,

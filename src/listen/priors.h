@@ -13,7 +13,7 @@
 #include "generate/beam.h"
 
 #define KZ_PRIORS_LIMIT (1u << 18) // sequences that are kept; later ones are not
-#define KZ_TUNED_VALUES 8u         // the most values that a file holds beside them
+#define KZ_TUNED_VALUES 16u        // the most values that a file holds beside them
 
 typedef struct kz_priors kz_priors;
 

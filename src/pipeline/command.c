@@ -34,12 +34,14 @@ kazeia_status kz_command_judge(kz_command_matcher *matcher, const char *transcri
 
 kz_command_thresholds kz_command_thresholds_default(void) {
     return (kz_command_thresholds){.score = -4.0f,
-                                   .word_score = 2.0f,
-                                   .end = -1.0f,
+                                   .word_score = 1.75f,
+                                   .end = -1.3f,
                                    .margin = 0.7f,
                                    .guarded_score = 0.0f,
                                    .one_word_score = -5.5f,
-                                   .one_word_margin = 6.0f};
+                                   .one_word_margin = 6.0f,
+                                   .near_score = 3.0f,
+                                   .near_margin = 3.5f};
 }
 
 // A score grows with what was said, so that a long sentence that is only half right passes what a
@@ -66,8 +68,16 @@ static bool is_heard(const kz_command_thresholds *thresholds, const kz_command_h
     return heard_slack(thresholds, one) >= 0;
 }
 
+// The same of what is not asked about although another command is near.
+static float clear_slack(const kz_command_thresholds *thresholds,
+                         const kz_command_hypothesis *one) {
+    return fmaxf(one->margin - thresholds->near_margin,
+                 one->score - least_score(thresholds, one->text) - thresholds->near_score);
+}
+
 float kz_command_slack(const kz_command_thresholds *thresholds, const kz_command_hypothesis *one) {
-    return fminf(heard_slack(thresholds, one), one->margin - thresholds->margin);
+    return fminf(fminf(heard_slack(thresholds, one), one->margin - thresholds->margin),
+                 clear_slack(thresholds, one));
 }
 
 // Two commands that sound alike are asked about when the next one would be accepted, too; noise
@@ -81,6 +91,7 @@ kz_command_verdict kz_command_decide(const kz_command_thresholds *thresholds,
     if (found[0].margin < thresholds->margin) {
         return is_heard(thresholds, &found[1]) ? KZ_COMMAND_ASK : KZ_COMMAND_REFUSED;
     }
-    return result->is_guarded && found[0].score < thresholds->guarded_score ? KZ_COMMAND_CONFIRM
-                                                                            : KZ_COMMAND_ACCEPTED;
+    const bool is_faint = result->is_guarded && found[0].score < thresholds->guarded_score;
+    return is_faint || clear_slack(thresholds, &found[0]) < 0 ? KZ_COMMAND_CONFIRM
+                                                              : KZ_COMMAND_ACCEPTED;
 }

@@ -23,6 +23,8 @@ typedef struct kz_command_thresholds {
     // A sentence of one word has few tokens to collect a score with: it is also accepted from here,
     // when it stands this far alone.
     float one_word_score, one_word_margin;
+    // With another command nearer than `near_margin` the score must be this much higher.
+    float near_score, near_margin;
 } kz_command_thresholds;
 
 kz_command_thresholds kz_command_thresholds_default(void);
@@ -31,7 +33,7 @@ typedef enum kz_command_verdict {
     KZ_COMMAND_REFUSED,
     KZ_COMMAND_ACCEPTED,
     KZ_COMMAND_ASK,    // which of the first two is meant
-    KZ_COMMAND_CONFIRM // whether a guarded one is meant
+    KZ_COMMAND_CONFIRM // whether this one is meant: it is guarded, or another is near
 } kz_command_verdict;
 
 // `found` [count] best first, as hear gives them; `result` is what the first one means.

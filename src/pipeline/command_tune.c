@@ -2,7 +2,7 @@
 //
 // in: labels. out: thresholds. Two of them at a time go through all their values while the others
 // stand still, until no pair gives more: score and margin, say, can only be judged together, and a
-// grid of all six would take minutes.
+// grid of all eight would take minutes.
 #include "pipeline/command_tune.h"
 
 #include <math.h>
@@ -22,6 +22,8 @@ static const struct {
     {offsetof(kz_command_thresholds, margin), 0.1f, 2, 0.1f},
     {offsetof(kz_command_thresholds, one_word_score), -8, 0, 0.5f},
     {offsetof(kz_command_thresholds, one_word_margin), 2, 8, 0.5f},
+    {offsetof(kz_command_thresholds, near_score), 0, 5, 0.5f},
+    {offsetof(kz_command_thresholds, near_margin), 0.5f, 6, 0.5f},
 };
 
 #define KNOBS (sizeof knobs / sizeof knobs[0])

@@ -1,6 +1,6 @@
 """A Whisper of a few hundred kilobytes that hears the same sentence in every sound.
 
-In: a folder, a text. Out: in it, config.json, generation_config.json, tokenizer.json and
+In: a folder, a text, perhaps letters that are nearly heard in place of others. Out: in it, config.json, generation_config.json, tokenizer.json and
 model.safetensors as Hugging Face lays them out: one layer each side, width 32, the 256 bytes as
 vocabulary, two languages.
 
@@ -10,6 +10,7 @@ nobody listens to it.
 """
 import array
 import json
+import math
 import pathlib
 import random
 import struct
@@ -18,6 +19,7 @@ import sys
 from tiny_model import byte_letters
 
 WIDTH, MLP, HEADS, MELS, POSITIONS, CONTEXT = 32, 64, 2, 80, 1500, 448
+SHARPNESS, NEARER, SEED = 2.0, 1.0, 11
 SPECIAL = ["<|endoftext|>", "<|startoftranscript|>", "<|en|>", "<|fr|>", "<|translate|>",
            "<|transcribe|>", "<|startoflm|>", "<|startofprev|>", "<|nospeech|>", "<|notimestamps|>",
            "<|0.00|>", "<|0.02|>"]
@@ -86,32 +88,78 @@ def words(numbers):
     return [[numbers.choice((-1.0, 1.0)) for _ in range(WIDTH)] for _ in range(VOCABULARY)]
 
 
-def positions(vectors, text):
+def logits(vectors, place, before):
+    """What the decoder makes of a place behind a token: their sum, its norm, every token's product."""
+    state = [8 * value + own for value, own in zip(place, vectors[before])]
+    mean = sum(state) / WIDTH
+    deviation = (sum((value - mean) ** 2 for value in state) / WIDTH) ** 0.5
+    normed = [SHARPNESS * (value - mean) / deviation for value in state]
+    return [sum(a * b for a, b in zip(normed, vector)) for vector in vectors]
+
+
+def tie(vectors, before, first, others):
+    """A place behind which `first` is a little likelier than each of `others`, which are equal."""
+    tokens = [first, *others]
+    shares = [1.0] * len(tokens)
+    for _ in range(400):
+        place = [sum(share * vectors[token][i] for share, token in zip(shares, tokens))
+                 for i in range(WIDTH)]
+        found = [logits(vectors, place, before)[token] for token in tokens]
+        wanted = [NEARER] + [0.0] * len(others)
+        level = (sum(found) - sum(wanted)) / len(tokens)
+        shares = [share - 0.003 * (one - want - level)
+                  for share, one, want in zip(shares, found, wanted)]
+    return place
+
+
+def places_of(vectors, text, ties):
     follow = script(text)
     end = [follow[-1]] * (CONTEXT - len(follow))
-    return [8 * value for token in follow + end for value in vectors[token]]
+    places = [vectors[token] for token in follow + end]
+    for index, letters in ties.items():
+        places[3 + index] = tie(vectors, ord(text[index - 1]), ord(text[index]),
+                                [ord(letter) for letter in letters])
+    return places
 
 
-def values(name, shape, numbers, vectors, text):
+def positions(vectors, text, ties):
+    return [8 * value for place in places_of(vectors, text, ties) for value in place]
+
+
+def log_probability(text, ties, said, ends):
+    """What the decoder gives a sentence, and any of these single letters or the end behind it."""
+    vectors = words(random.Random(SEED))
+    places = places_of(vectors, text, ties)
+    tokens = [ID["<|notimestamps|>"], *said.encode()]
+
+    def share(index, wanted):
+        found = logits(vectors, places[3 + index], tokens[index])
+        return math.log(sum(math.exp(found[token]) for token in wanted)
+                        / sum(math.exp(value) for value in found))
+    return (sum(share(i, [token]) for i, token in enumerate(tokens[1:])),
+            share(len(tokens) - 1, [*ends.encode(), ID["<|endoftext|>"]]))
+
+
+def values(name, shape, numbers, vectors, text, ties):
     count = count_of(shape)
     if name == "model.decoder.embed_tokens.weight":
         return [value for vector in vectors for value in vector]
     if name == "model.decoder.embed_positions.weight":
-        return positions(vectors, text)
+        return positions(vectors, text, ties)
     if "norm" in name:
-        sharpness = 2.0 if name.startswith("model.decoder.layer_norm") else 1.0
+        sharpness = SHARPNESS if name.startswith("model.decoder.layer_norm") else 1.0
         return [sharpness if name.endswith("weight") else 0.0] * count
     if name.startswith("model.decoder"):
         return [0.0] * count
     return [numbers.uniform(-0.3, 0.3) for _ in range(count)]
 
 
-def write_tensors(path, text):
-    numbers = random.Random(11)
+def write_tensors(path, text, ties):
+    numbers = random.Random(SEED)
     vectors = words(numbers)
     head, weights = {}, b""
     for name, shape in shapes():
-        flat = array.array("f", values(name, shape, numbers, vectors, text))
+        flat = array.array("f", values(name, shape, numbers, vectors, text, ties))
         if sys.byteorder == "big":
             flat.byteswap()
         content = flat.tobytes()
@@ -150,10 +198,11 @@ def tokenizer():
             "model": {"type": "BPE", "vocab": {**vocab, **ID}, "merges": []}}
 
 
-def write(folder, text):
+def write(folder, text, ties=None):
+    """`ties`: index of a letter of the text -> letters that are nearly heard there, all alike."""
     folder = pathlib.Path(folder)
     folder.mkdir(exist_ok=True)
-    write_tensors(folder / "model.safetensors", text)
+    write_tensors(folder / "model.safetensors", text, ties or {})
     for name, content in (("config", config()), ("generation_config", generation_config()),
                           ("tokenizer", tokenizer())):
         (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")

@@ -100,6 +100,7 @@ static void open_fixture(fixture *f) {
                                  .end_floor = -1000,
                                  .spread = 1000,
                                  .floor = -1000,
+                                 .floor_top = 1000,
                                  .token_limit = 10};
 }
 
@@ -221,6 +222,10 @@ static void the_hopeless_is_dropped(void **state) {
     f.has_no_ends = true;
     assert_int_equal(run(&f, &found, &cost), 0);
     assert_int_equal(cost.steps, 2);
+    // But not above their top.
+    f.search.floor_top = -500;
+    assert_int_equal(run(&f, &found, &cost), 0);
+    assert_int_equal(cost.steps, 4);
     f.has_no_ends = false;
     f.search.floor = -1000;
     f.search.floor_rise = 0;

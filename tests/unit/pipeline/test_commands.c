@@ -46,6 +46,14 @@ static void scores_decide(void **state) {
     assert_int_equal(decide("Ouvre les volets", 0.5f, -0.1f, -0.1f, false), KZ_COMMAND_ASK);
 }
 
+// "Ferme les lumières" in noise, where "ferme les rideaux" was said.
+static void near_commands_ask_for_more(void **state) {
+    (void)state;
+    assert_int_equal(decide("Ferme les lumières", 2, -0.1f, -1.4f, false), KZ_COMMAND_CONFIRM);
+    assert_int_equal(decide("Ferme les lumières", 3, -0.1f, -0.4f, false), KZ_COMMAND_ACCEPTED);
+    assert_int_equal(decide("Ferme les lumières", 2, -0.1f, -1.6f, false), KZ_COMMAND_ACCEPTED);
+}
+
 static void doors_ask_for_more(void **state) {
     (void)state;
     assert_int_equal(decide("Déverrouille", -1, -0.1f, -9, true), KZ_COMMAND_CONFIRM);
@@ -68,8 +76,10 @@ static void slack_is_the_distance_to_a_refusal(void **state) {
     const kz_command_label end = label("Ouvre les volets", 9, -0.8f, 9, true);
     const kz_command_label margin = label("Ouvre les volets", 9, -0.1f, 0.5f, true);
     const kz_command_label lone = label("Silence", -5, -0.1f, 8, true);
-    assert_float_equal(kz_command_slack(&thresholds, &score.heard), 0.9f, 1e-5);
-    assert_float_equal(kz_command_slack(&thresholds, &end.heard), 0.2f, 1e-5);
+    const kz_command_label near = label("Ouvre les volets", 2, -0.1f, 3, true);
+    assert_float_equal(kz_command_slack(&thresholds, &score.heard), 1.2f, 1e-5);
+    assert_float_equal(kz_command_slack(&thresholds, &near.heard), -0.5f, 1e-5);
+    assert_float_equal(kz_command_slack(&thresholds, &end.heard), 0.5f, 1e-5);
     assert_float_equal(kz_command_slack(&thresholds, &margin.heard), -0.2f, 1e-5);
     assert_float_equal(kz_command_slack(&thresholds, &lone.heard), 0.5f, 1e-5);
 }
@@ -212,6 +222,7 @@ static void timers_are_kept_in_a_file(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(scores_decide),
+                                       cmocka_unit_test(near_commands_ask_for_more),
                                        cmocka_unit_test(doors_ask_for_more),
                                        cmocka_unit_test(slack_is_the_distance_to_a_refusal),
                                        cmocka_unit_test(thresholds_part_right_from_wrong),
