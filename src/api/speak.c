@@ -10,6 +10,7 @@
 #include "api/speak.h"
 #include "api/stage.h"
 #include "pipeline/say.h"
+#include "speak/kokoro_voice.h"
 #include "speak/qwen3_tts.h"
 #include "speak/voice.h"
 
@@ -168,6 +169,32 @@ static kazeia_status open_qwen3(speak_stage *stage, kazeia_runtime *runtime,
                              &stage->voice);
 }
 
+static void show_symbols(void *context, const int32_t *ids, size_t count) {
+    const speak_stage *stage = context;
+    stage->watch(stage->watch_context, KAZEIA_SPEAK_SYMBOLS, ids, count, 1);
+}
+
+static kazeia_status open_kokoro(speak_stage *stage, kazeia_runtime *runtime,
+                                 const kazeia_speak_settings *settings) {
+    const kz_kokoro_settings voice = {.speaker = settings->speaker,
+                                      .language = settings->language,
+                                      .speed = settings->speed,
+                                      .see = settings->watch ? show_symbols : NULL,
+                                      .see_context = stage};
+    stage->watch = settings->watch;
+    stage->watch_context = settings->watch_context;
+    KZ_TRY(kz_kokoro_voice_open(settings->program->loaded, runtime->pool, &voice, &stage->allocator,
+                                &stage->voice));
+    keep_language(stage, kz_kokoro_voice_language(stage->voice));
+    return KAZEIA_OK;
+}
+
+static kazeia_status open_program(speak_stage *stage, kazeia_runtime *runtime,
+                                  const kazeia_speak_settings *settings) {
+    return kz_kokoro_is_spoken_by(settings->program->loaded) ? open_kokoro(stage, runtime, settings)
+                                                             : open_qwen3(stage, runtime, settings);
+}
+
 static kazeia_status open_espeak(speak_stage *stage, const kazeia_speak_settings *settings) {
     // On the stack: the voice reads its options during opening only.
     const kz_voice_options options = {.language = settings->language, .speed = settings->speed};
@@ -178,7 +205,8 @@ static kazeia_status open_espeak(speak_stage *stage, const kazeia_speak_settings
 static kazeia_status fill(speak_stage *stage, kazeia_runtime *runtime,
                           const kazeia_speak_settings *settings) {
     stage->follows_turn = settings->follows_turn;
-    KZ_TRY(settings->program ? open_qwen3(stage, runtime, settings) : open_espeak(stage, settings));
+    KZ_TRY(settings->program ? open_program(stage, runtime, settings)
+                             : open_espeak(stage, settings));
     if (settings->program && settings->is_verbatim) {
         return KAZEIA_OK;
     }

@@ -134,13 +134,20 @@ static kazeia_status read_clause(kokoro_voice *voice) {
     return KAZEIA_OK;
 }
 
-// The longest beginning of at most `limit` ids that ends before a space, else `limit`.
+// The longest beginning of at most `limit` ids that ends before a space: behind a mark, if that
+// leaves at least half of them, else behind a word, else `limit`.
 static size_t find_cut(const kokoro_voice *voice, const int32_t *ids, size_t limit) {
-    size_t cut = limit;
-    while (cut > 0 && ids[cut] != voice->symbols.space) {
-        cut--;
+    size_t behind_word = 0;
+    for (size_t cut = limit; cut > 0; cut--) {
+        if (ids[cut] != voice->symbols.space) {
+            continue;
+        }
+        if (cut >= limit / 2 && find_pause(voice, ids[cut - 1]) != NULL) {
+            return cut;
+        }
+        behind_word = behind_word == 0 ? cut : behind_word;
     }
-    return cut > 0 ? cut : limit;
+    return behind_word > 0 ? behind_word : limit;
 }
 
 static void move_to_piece(kokoro_voice *voice, size_t count) {
@@ -172,15 +179,17 @@ static void join_clause(kokoro_voice *voice) {
 
 // --- Sound --------------------------------------------------------------------------------------
 
-static uint32_t pause_after(const kokoro_voice *voice, const int32_t *ids, size_t count) {
-    while (count > 0 && is_closing(voice, ids[count - 1])) {
-        count--;
+// What was said last lies in front of `end`.
+static uint32_t pause_after(const kokoro_voice *voice, const int32_t *ids, const int32_t *end) {
+    while (end > ids && is_closing(voice, end[-1])) {
+        end--;
     }
-    const pause *found = count > 0 ? find_pause(voice, ids[count - 1]) : NULL;
+    const pause *found = end > ids ? find_pause(voice, end[-1]) : NULL;
     if (found != NULL) {
         return found->ms;
     }
-    const bool is_line_over = voice->line_at == voice->line_count && voice->clause_count == 0 &&
+    const bool is_line_over = voice->piece_at == voice->piece_count &&
+                              voice->line_at == voice->line_count && voice->clause_count == 0 &&
                               voice->ipa_at == voice->ipa.count;
     return is_line_over ? PAUSE_AT_LINE_END_MS : PAUSE_IN_CLAUSE_MS;
 }
@@ -238,11 +247,9 @@ static kazeia_status say_part(kokoro_voice *voice) {
     voice->pause_left = (size_t)((float)voice->shape.sample_rate_hz * (float)voice->pause_ms /
                                  (1000.0f * voice->speed));
     voice->piece_at += count;
+    voice->pause_ms = pause_after(voice, ids, ids + count);
     if (voice->piece_at == voice->piece_count) {
-        voice->pause_ms = pause_after(voice, ids, count);
         drop_piece(voice);
-    } else {
-        voice->pause_ms = PAUSE_IN_CLAUSE_MS;
     }
     return KAZEIA_OK;
 }

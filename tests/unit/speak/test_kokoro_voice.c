@@ -371,6 +371,7 @@ static void long_sound_is_halved(void **state) {
     SKIP_WHERE_ABSENT();
     fixture f;
     size_t count = 0, whole = 0, symbols = 0;
+    double last_ms = 0;
     const char text[] = "Un ami vient ici, une amie va là, et la vie est belle.\n";
     const kz_kokoro_settings settings = {.speaker = "ff_siwis"};
     assert_true(open_voice(&f, &settings, KAZEIA_OK));
@@ -379,6 +380,15 @@ static void long_sound_is_halved(void **state) {
     f.voice->table->reset(f.voice);
     piece_total = 0;
     close_fixture(&f);
+    // A little less than it lasts: cut behind the first comma.
+    model.shape.frame_limit = 2 * PAD_FRAMES + all - 1;
+    assert_true(open_voice(&f, &settings, KAZEIA_OK));
+    assert_int_equal(speak(f.voice, text, 4096, &count), KAZEIA_DONE);
+    assert_int_equal(piece_total, 2);
+    (void)count_pauses(count, &last_ms);
+    assert_true(fabs(last_ms - 230) < 2.0);
+    close_fixture(&f);
+    piece_total = 0;
     model.shape.frame_limit = 2 * PAD_FRAMES + 20;
     assert_true(open_voice(&f, &settings, KAZEIA_OK));
     assert_int_equal(speak(f.voice, text, 4096, &count), KAZEIA_DONE);
