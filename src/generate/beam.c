@@ -223,6 +223,19 @@ static kazeia_status catch_up(kz_beam *beam, uint32_t slot) {
                       : kz_session_extend(beam->session, prior_sequence(beam, slot), ids, count);
 }
 
+// In one call of the step method, or in as many as its tokens ask for.
+static kazeia_status compute_rows(kz_beam *beam, const uint32_t *sequences, const int32_t *ids,
+                                  uint32_t count) {
+    const uint32_t limit = kz_session_step_limit(beam->session);
+    for (uint32_t done = 0, rows = 0; done < count; done += rows) {
+        rows = count - done < limit ? count - done : limit;
+        KZ_TRY(kz_session_step(beam->session, sequences + done, ids + done, rows));
+        KZ_TRY(kz_session_logits(beam->session, 0, rows,
+                                 beam->logits + (size_t)done * beam->vocabulary));
+    }
+    return KAZEIA_OK;
+}
+
 // Rows of the step: first the beams, then the priors that are not known, each in order.
 static kazeia_status compute(kz_beam *beam, uint32_t *prior_rows) {
     uint32_t sequences[2 * KZ_BEAM_WIDTH_LIMIT], count = 0;
@@ -243,8 +256,7 @@ static kazeia_status compute(kz_beam *beam, uint32_t *prior_rows) {
     beam->cost.steps++;
     beam->cost.beam_tokens += beam->beam_count;
     beam->cost.prior_tokens += count - beam->beam_count;
-    KZ_TRY(kz_session_step(beam->session, sequences, ids, count));
-    return kz_session_logits(beam->session, 0, count, beam->logits);
+    return compute_rows(beam, sequences, ids, count);
 }
 
 static const float *row(const kz_beam *beam, uint32_t index) {

@@ -16,7 +16,7 @@
 #define TEXT_BYTES 8192
 #define PROMPT_TOKENS 4
 // Sequence 0 transcribes; the others are beams of commands and their priors.
-#define HEAR_BEAMS 8
+#define HEAR_BEAMS 12
 #define SEQUENCES (1 + 2 * HEAR_BEAMS)
 // The heard window, and one that holds nothing: each of its positions is the last cache row, which
 // hear writes (listen/hear.c).
