@@ -184,14 +184,21 @@ static kazeia_status take_all(kz_priors *priors, kz_byte_reader *reader, const c
     return KAZEIA_OK;
 }
 
+kazeia_status kz_priors_read(kz_priors *priors, const void *bytes, size_t count, const char *name,
+                             uint64_t program_id, uint32_t value_count,
+                             kz_tuned_values *out_values) {
+    kz_byte_reader reader = {.bytes = bytes, .count = count, .what = name};
+    *out_values = (kz_tuned_values){.count = 0};
+    return take_all(priors, &reader, name, program_id, value_count, out_values);
+}
+
 kazeia_status kz_priors_load(kz_priors *priors, const char *path, uint64_t program_id,
                              uint32_t value_count, kz_tuned_values *out_values) {
     kz_file_map map;
     *out_values = (kz_tuned_values){.count = 0};
     KZ_TRY(kz_file_map_open(path, &map));
-    kz_byte_reader reader = {.bytes = map.bytes, .count = map.size, .what = path};
     const kazeia_status status =
-        take_all(priors, &reader, path, program_id, value_count, out_values);
+        kz_priors_read(priors, map.bytes, map.size, path, program_id, value_count, out_values);
     kz_file_map_close(&map);
     return status;
 }

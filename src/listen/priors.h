@@ -49,4 +49,9 @@ KAZEIA_MUST_CHECK kazeia_status kz_priors_load(kz_priors *priors, const char *pa
                                                uint64_t program_id, uint32_t value_count,
                                                kz_tuned_values *out_values);
 
+// The same of a file in memory; `name` stands for it in sentences.
+KAZEIA_MUST_CHECK kazeia_status kz_priors_read(kz_priors *priors, const void *bytes, size_t count,
+                                               const char *name, uint64_t program_id,
+                                               uint32_t value_count, kz_tuned_values *out_values);
+
 #endif
