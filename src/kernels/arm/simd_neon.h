@@ -24,6 +24,7 @@
 #endif
 #define SIMD_BULK_PANELS 1
 #define SIMD_BULK_TOKENS 3
+#define SIMD_SCORES 4
 #define SIMD_HEADS 2
 #define SIMD_VECTORS 2
 

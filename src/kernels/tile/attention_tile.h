@@ -170,18 +170,14 @@ SIMD_INLINE vfloat block_scales(const uint8_t *heads, const size_t *at) {
 // Rows that a score tile of `queries` takes: three queries leave four of its sixteen sums unused.
 #define TILE_ROWS(queries) ((queries) == 3 ? 4 : 16 / (queries))
 
-// Scores of `queries` (1 to 4) query heads with TILE_ROWS rows: 16 sums of products side by side,
-// then one reduction. A score is the same whatever tile it is made in. `q` is the first query, the
-// next `q_step` floats further; scores of a query are `score_step` floats from the last one's.
-SIMD_INLINE void score_tile(kz_type type, int queries, const float *q, size_t q_step,
-                            size_t head_dim, float scale, const uint8_t *const keys[],
-                            size_t score_step, float *scores) {
-    const int rows = TILE_ROWS(queries);
-    vfloat sums[16];
-    float lanes[16]; // [queries][rows]
+// sums[h * TILE_ROWS + r] of rows [row, row + count), lane by lane.
+SIMD_INLINE void score_rows(kz_type type, int queries, const float *q, size_t q_step,
+                            size_t head_dim, const uint8_t *const keys[], int row, int count,
+                            vfloat sums[16]) {
+    vfloat held[16]; // [queries][count]: a constant index each, so registers
     SIMD_UNROLL
-    for (int i = 0; i < 16; i++) {
-        sums[i] = v_zero();
+    for (int i = 0; i < queries * count; i++) {
+        held[i] = v_zero();
     }
     for (size_t d = 0; d < head_dim; d += 16) {
         vfloat query[HEADS_AT_ONCE];
@@ -190,13 +186,38 @@ SIMD_INLINE void score_tile(kz_type type, int queries, const float *q, size_t q_
             query[h] = v_load(q + (size_t)h * q_step + d);
         }
         SIMD_UNROLL
-        for (int r = 0; r < rows; r++) {
-            const vfloat key = kv_load(type, keys[r], d);
+        for (int r = 0; r < count; r++) {
+            const vfloat key = kv_load(type, keys[row + r], d);
             SIMD_UNROLL
             for (int h = 0; h < queries; h++) {
-                sums[h * rows + r] = v_fma(query[h], key, sums[h * rows + r]);
+                held[h * count + r] = v_fma(query[h], key, held[h * count + r]);
             }
         }
+    }
+    SIMD_UNROLL
+    for (int i = 0; i < queries * count; i++) {
+        sums[i / count * TILE_ROWS(queries) + row + i % count] = held[i];
+    }
+}
+
+// Scores of `queries` (1 to 4) query heads with TILE_ROWS rows: 16 sums of products side by side,
+// then one reduction. A score is the same whatever tile it is made in, and however many of its sums
+// are in registers at once. `q` is the first query, the next `q_step` floats further; scores of a
+// query are `score_step` floats from the last one's.
+SIMD_INLINE void score_tile(kz_type type, int queries, const float *q, size_t q_step,
+                            size_t head_dim, float scale, const uint8_t *const keys[],
+                            size_t score_step, float *scores) {
+    const int rows = TILE_ROWS(queries);
+    const int together = queries * rows <= SIMD_SCORES ? rows : SIMD_SCORES / queries;
+    vfloat sums[16];
+    float lanes[16]; // [queries][rows]
+    SIMD_UNROLL
+    for (int i = queries * rows; i < 16; i++) {
+        sums[i] = v_zero(); // those that three queries leave unused
+    }
+    SIMD_UNROLL
+    for (int row = 0; row < rows; row += together) {
+        score_rows(type, queries, q, q_step, head_dim, keys, row, together, sums);
     }
     v_store(lanes, v_mul(v_sums(sums), v_set(scale)));
     SIMD_UNROLL

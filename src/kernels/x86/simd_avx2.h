@@ -17,6 +17,7 @@
 #define SIMD_F32_TOKENS 6
 #define SIMD_A8_PANELS 1
 #define SIMD_A8_TOKENS 2
+#define SIMD_SCORES 4
 #define SIMD_HEADS 2
 #define SIMD_VECTORS 2
 

@@ -20,7 +20,8 @@
 #define SIMD_A8_TOKENS 6
 #define SIMD_BULK_PANELS 2
 #define SIMD_BULK_TOKENS 6
-#define SIMD_HEADS 4 // attention: query heads times vectors of a value in registers
+#define SIMD_SCORES 16 // attention: sums of scores in registers
+#define SIMD_HEADS 4   // attention: query heads times vectors of a value in registers
 #define SIMD_VECTORS 4
 
 typedef __m512 vfloat;
