@@ -17,6 +17,7 @@
 #include "kazeia/speak.h"
 #include "kazeia/text.h"
 #include "output.h"
+#include "playback.h"
 #include "sound_file.h"
 #include "voice_program.h"
 
@@ -33,6 +34,7 @@ typedef struct speaking {
     double start_ms; // of the first text
     double first_ms; // from there to the first sample; < 0: none yet
     double compute_ms;
+    cli_playback playback;
     char *text; // all that was fed; only with --show-spoken
     size_t text_bytes;
 } speaking;
@@ -61,6 +63,9 @@ static kazeia_status take_samples(void *context, const void *out, size_t count) 
         speech->first_ms = cli_now_ms() - speech->start_ms;
     }
     speech->sample_count += count;
+    const kazeia_speak_statistics voice = kazeia_speak_statistics_of(speech->stage);
+    cli_playback_take(&speech->playback, cli_now_ms(), (double)count / voice.sample_rate_hz,
+                      voice.lead_s);
     CLI_TRY(cli_voice_program_keep(speech->run, &speech->program, out, count));
     return cli_checked(speech->run, cli_sound_write(speech->writer, out, count));
 }
@@ -117,6 +122,7 @@ static kazeia_status speak_all(speaking *speech) {
     }
     const double start_ms = cli_now_ms();
     CLI_TRY(cli_drive_finish(speech->run, &drive));
+    cli_playback_end(&speech->playback, cli_now_ms());
     speech->compute_ms += cli_now_ms() - start_ms;
     return KAZEIA_OK;
 }
@@ -162,6 +168,16 @@ static kazeia_status find_words(const speaking *speech, kazeia_reader **out_read
         run, kazeia_reader_say(*out_reader, text, speech->text_bytes, out_words, out_bytes));
 }
 
+// When a player would have begun, from the first text on, and how often it would have run dry.
+static void add_playback(const speaking *speech, json_t *root) {
+    const cli_playback *playback = &speech->playback;
+    json_t *start =
+        playback->start_ms < 0 ? json_null() : cli_json_real(playback->start_ms - speech->start_ms);
+    (void)json_object_set_new(root, "play_ms", start);
+    (void)json_object_set_new(root, "underruns", json_integer((json_int_t)playback->underruns));
+    (void)json_object_set_new(root, "underrun_s", cli_json_real(playback->missing_s));
+}
+
 static kazeia_status print_figures(const speaking *speech, const char *words, size_t bytes) {
     cli_run *run = speech->run;
     const double audio_s =
@@ -173,6 +189,9 @@ static kazeia_status print_figures(const speaking *speech, const char *words, si
         json_t *root = json_pack("{s:o*, s:o, s:o, s:o}", "spoken", spoken, "audio_s",
                                  cli_json_real(audio_s), "first_audio_ms", first, "rtf",
                                  cli_json_real(speech->compute_ms / 1e3 / audio_s));
+        if (speech->program.program != NULL) {
+            add_playback(speech, root);
+        }
         cli_voice_program_count(speech->stage, root);
         return cli_print_json(root, &run->failure);
     }
@@ -203,7 +222,7 @@ static kazeia_status print_result(const speaking *speech) {
 }
 
 kazeia_status cli_say(cli_run *run) {
-    speaking speech = {.run = run, .start_ms = -1, .first_ms = -1};
+    speaking speech = {.run = run, .start_ms = -1, .first_ms = -1, .playback = {.start_ms = -1}};
     kazeia_status status = open_voice(&speech);
     if (status == KAZEIA_OK) {
         status = speak_to_file(&speech);

@@ -82,6 +82,9 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_speak_create(
 typedef struct kazeia_speak_statistics {
     uint32_t sample_rate_hz; // fixed at creation
     const char *language;    // of the text, as it is read now: "fr", "en-us"; "" when unknown
+    // Sound that should be there before it is played, so that the rest does not run dry: by the
+    // speed that was measured so far, and the text. From the thread of next.
+    double lead_s;
     // Zeros where no program speaks:
     uint64_t frames;
     double talker_ms, predictor_ms, codec_ms; // in all

@@ -3,12 +3,15 @@
 //   out  a stage
 #include "kazeia/speak.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api/handles.h"
 #include "api/speak.h"
 #include "api/stage.h"
+#include "base/clock.h"
+#include "pipeline/pace.h"
 #include "pipeline/say.h"
 #include "speak/kokoro_voice.h"
 #include "speak/qwen3_tts.h"
@@ -26,6 +29,8 @@ typedef struct speak_stage {
     char language[LANGUAGE_BYTES]; // of the text; "": unknown
     kazeia_speak_watch watch;
     void *watch_context;
+    kz_pace pace;
+    atomic_size_t fed_bytes; // since the last reset; fed and read by two threads
 } speak_stage;
 
 // --- The voice as the pipeline's table ----------------------------------------------------------
@@ -66,14 +71,23 @@ static speak_stage *of(kazeia_stage *stage) {
 
 static kazeia_status feed_speak(kazeia_stage *stage, const void *in, size_t count,
                                 size_t *out_taken) {
-    return of(stage)->say ? kz_say_feed(of(stage)->say, in, count, out_taken)
-                          : feed_voice(of(stage)->voice, in, count, out_taken);
+    speak_stage *speak = of(stage);
+    KZ_TRY(speak->say ? kz_say_feed(speak->say, in, count, out_taken)
+                      : feed_voice(speak->voice, in, count, out_taken));
+    atomic_fetch_add(&speak->fed_bytes, *out_taken);
+    return KAZEIA_OK;
 }
 
 static kazeia_status next_of_speak(kazeia_stage *stage, void *out, size_t capacity,
                                    size_t *out_count) {
-    return of(stage)->say ? kz_say_next(of(stage)->say, out, capacity, out_count)
-                          : next_of_voice(of(stage)->voice, out, capacity, out_count);
+    speak_stage *speak = of(stage);
+    const uint64_t start_ns = kz_clock_now_ns();
+    const kazeia_status status = speak->say ? kz_say_next(speak->say, out, capacity, out_count)
+                                            : next_of_voice(speak->voice, out, capacity, out_count);
+    const double made_s =
+        status == KAZEIA_OK ? (double)*out_count / speak->voice->sample_rate_hz : 0;
+    kz_pace_work(&speak->pace, (double)(kz_clock_now_ns() - start_ns) / 1e9, made_s);
+    return status;
 }
 
 static kazeia_status finish_speak(kazeia_stage *stage) {
@@ -89,6 +103,8 @@ static void cancel_speak(kazeia_stage *stage) {
 }
 
 static kazeia_status reset_speak(kazeia_stage *stage) {
+    kz_pace_reset(&of(stage)->pace);
+    atomic_store(&of(stage)->fed_bytes, 0);
     return of(stage)->say ? kz_say_reset(of(stage)->say) : reset_voice(of(stage)->voice);
 }
 
@@ -212,7 +228,7 @@ static kazeia_status fill(speak_stage *stage, kazeia_runtime *runtime,
     }
     // Where the text follows frame by frame, a sentence need not be cut for its sound to come
     // early.
-    const bool follows_text = settings->program && !settings->is_whole;
+    const bool follows_text = stage->counts_frames && !settings->is_whole;
     const kz_say_options say = {.language = stage->language[0] ? stage->language : NULL,
                                 .cuts_first_early = settings->cuts_first_early && !follows_text,
                                 .is_polyglot = settings->follows_turn,
@@ -283,6 +299,7 @@ kazeia_speak_statistics kazeia_speak_statistics_of(const kazeia_stage *speak) {
                                                .silence_ends = counts.silence_ends};
     }
     statistics.sample_rate_hz = stage->voice->sample_rate_hz;
+    statistics.lead_s = kz_pace_lead_s(&stage->pace, atomic_load(&stage->fed_bytes));
     statistics.language = stage->language;
     return statistics;
 }

@@ -64,6 +64,9 @@ class Voices(program.Program):
         answer = self.say("custom:vivian", meta["text"], "--greedy", "--max-frames", "40",
                           "--language", "fr", "--dump", self.folder)
         self.assertEqual(answer["frames"], 40)
+        # None on a machine at rest.
+        self.assertEqual(answer["underruns"] == 0, answer["underrun_s"] == 0)
+        self.assertGreaterEqual(answer["play_ms"], answer["first_audio_ms"])
         self.assert_dump_is("custom/french_vivian")
         shape, samples = read_array(self.folder / "wav.npy")
         expected = read_array(EXPECTED / "custom/decoder/wav.npy")[1]
