@@ -201,11 +201,35 @@ class Voices(program.Program):
             self.assertFalse(out.exists())
 
     def test_another_models_tokenizer_is_refused(self):
+        out = self.folder / "words.kzp"
         folder = self.changed_voice("words", "config.json", b'"assistant_token_id": 266',
                                     b'"assistant_token_id": 265')
-        self.assert_works("export", folder, "-o", self.folder / "words.kzp")
-        self.assert_fails(2, "tokenizer of another model", "say", "--voice", "words", "-o",
-                          self.folder / "out.wav", "Merci.")
+        self.assert_fails(2, "the tokenizer of another model", "export", folder, "-o", out)
+        shutil.copy(program.ROOT / "tests/golden/qwen3/bf16-untied/tokenizer.json", folder)
+        self.assert_fails(2, "expected '<|im_start|>'", "export", folder, "-o", out)
+        for name in ("tokenizer.json", "vocab.json", "merges.txt"):
+            (folder / name).unlink()
+        self.assert_fails(2, "without tokenizer files", "export", folder, "-o", out)
+        self.assertFalse(out.exists())
+
+    def test_voices_that_do_not_end_are_ended(self):
+        # Random weights never say the end.
+        answer = self.say("custom:ryan", "Oui.")
+        self.assertEqual((answer["length_ends"], answer["silence_ends"]), (1, 0))
+        self.assertGreater(answer["frames"], 50)
+        folder = self.folder / "mute"
+        shutil.copytree(GOLDEN / "custom", folder)
+        path = folder / "speech_tokenizer/model.safetensors"
+        data = bytearray(path.read_bytes())
+        length = struct.unpack("<Q", data[:8])[0]
+        for name, tensor in json.loads(data[8:8 + length]).items():
+            if name.startswith("decoder.decoder.6.conv."):
+                start, end = (8 + length + offset for offset in tensor["data_offsets"])
+                data[start:end] = bytes(end - start)
+        path.write_bytes(data)
+        self.assert_works("export", folder, "--weights", "f32", "-o", self.folder / "mute.kzp")
+        answer = self.say("mute:ryan", "Une phrase qui devrait durer bien plus de trois secondes.")
+        self.assertEqual((answer["length_ends"], answer["silence_ends"]), (0, 1))
 
     def test_refusals(self):
         out = self.folder / "out.wav"

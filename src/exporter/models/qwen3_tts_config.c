@@ -9,6 +9,7 @@
 
 #include "exporter/models/language.h"
 #include "exporter/models/qwen3_tts.h"
+#include "format/tokenizer.h"
 
 #define CONFIG "config.json"
 #define CODEC_FOLDER "speech_tokenizer"
@@ -290,6 +291,38 @@ static kazeia_status add_sampling(kz_tts *tts) {
     return KAZEIA_OK;
 }
 
+// The prompt is made of these tokens: a tokenizer that calls their ids otherwise was made for
+// another model, and every text would be read as another one.
+static kazeia_status check_tokens(const kz_tts *tts) {
+    static const struct {
+        const char *key, *text;
+    } tokens[] = {{"im_start_token_id", "<|im_start|>"},
+                  {"im_end_token_id", "<|im_end|>"},
+                  {"assistant_token_id", "assistant"}};
+    const kz_bytes *section = &tts->graph->tokenizer;
+    kz_tokenizer_view view;
+    if (section->count == 0) {
+        return kz_fail(KAZEIA_UNSUPPORTED, "a voice without tokenizer files; expected "
+                                           "tokenizer.json, or vocab.json and merges.txt");
+    }
+    KZ_TRY(kz_tokenizer_view_open(section, &view));
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
+        const json_int_t id = json_integer_value(json_object_get(tts->config, tokens[i].key));
+        const kz_bytes found = id >= 0 && id < view.token_count
+                                   ? kz_tokenizer_view_token(&view, (uint32_t)id)
+                                   : (kz_bytes){NULL, 0};
+        if (found.count != strlen(tokens[i].text) ||
+            memcmp(found.bytes, tokens[i].text, found.count) != 0) {
+            return kz_fail(KAZEIA_BAD_FILE,
+                           "token %lld ('%s' of config.json) is '%.*s', expected '%s': the "
+                           "tokenizer of another model",
+                           (long long)id, tokens[i].key, (int)(found.count < 32 ? found.count : 32),
+                           found.bytes ? (const char *)found.bytes : "", tokens[i].text);
+        }
+    }
+    return KAZEIA_OK;
+}
+
 kazeia_status kz_tts_add_metadata(kz_tts *tts) {
     kz_graph *graph = tts->graph;
     const char *kind = json_string_value(json_object_get(tts->config, "tts_model_type"));
@@ -313,5 +346,6 @@ kazeia_status kz_tts_add_metadata(kz_tts *tts) {
     add_dialects(tts);
     KZ_TRY(add_sampling(tts));
     // Ids of text are those of the embedding's table; special tokens beyond it would be none.
-    return kz_model_add_tokenizer(tts->checkpoint, graph, (uint32_t)tts->text_vocabulary, 0);
+    KZ_TRY(kz_model_add_tokenizer(tts->checkpoint, graph, (uint32_t)tts->text_vocabulary, 0));
+    return check_tokens(tts);
 }
