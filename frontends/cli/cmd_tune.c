@@ -62,10 +62,11 @@ static char *path_of(const tuning *t, const char *file) {
     const char *slash = strrchr(t->labels_path, '/');
     const size_t folder =
         file[0] == '/' || slash == NULL ? 0 : (size_t)(slash - t->labels_path) + 1;
-    char *path = malloc(folder + strlen(file) + 1);
+    const size_t bytes = strlen(file) + 1; // the NUL included
+    char *path = malloc(folder + bytes);
     if (path != NULL) {
         memcpy(path, t->labels_path, folder);
-        strcpy(path + folder, file);
+        memcpy(path + folder, file, bytes);
     }
     return path;
 }
