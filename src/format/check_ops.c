@@ -178,6 +178,8 @@ static const op_rule rule_MAGNITUDE = {kz_check_magnitude, 1, 0, 0};
 static const op_rule rule_CONVOLVE = {kz_check_convolve, 4, 1u << 2 | 1u << 3, 1u << 3};
 static const op_rule rule_POLAR = {kz_check_polar, 2, 0, 0};
 static const op_rule rule_SINES = {kz_check_sines, 1, 0, 0};
+static const op_rule rule_COLUMN_FIT = {kz_check_column_fit, 2, 0, 0};
+static const op_rule rule_ADAPT = {kz_check_adapt, 4, 1u << 2 | 1u << 3, 0};
 
 // Filled from ops.def: an op without a rule above does not compile.
 static const op_rule *const rules[] = {

@@ -372,6 +372,40 @@ kazeia_status kz_check_column_pool(const kz_check_site *site) {
                         "one row of twice operand 0's columns");
 }
 
+// Operand i: one row of `times` numbers for each of operand 0's columns.
+static kazeia_status expect_one_row(const kz_check_site *site, uint32_t i, uint32_t columns,
+                                    uint32_t times) {
+    const kz_dim one = kz_dim_constant(1);
+    return expect_shape(site, i, false, &one, times * (uint64_t)columns,
+                        times == 2 ? "one row of twice operand 0's columns"
+                                   : "one row of three times operand 0's columns");
+}
+
+kazeia_status kz_check_column_fit(const kz_check_site *site) {
+    uint32_t columns;
+    KZ_TRY(kz_expect_rows(site, 0, false, &columns));
+    KZ_TRY(expect_one_row(site, 1, columns, 2));
+    KZ_TRY(kz_expect_float(site, 0, "epsilon", FLT_MIN));
+    return expect_one_row(site, 2, columns, 3);
+}
+
+kazeia_status kz_check_adapt(const kz_check_site *site) {
+    const kz_instruction *instruction = site->instruction;
+    const bool has_alpha = instruction->operands[2] != KZ_NO_VALUE;
+    uint32_t columns;
+    KZ_TRY(kz_expect_rows(site, 0, false, &columns));
+    KZ_TRY(expect_one_row(site, 1, columns, 3));
+    if (has_alpha != (instruction->operands[3] != KZ_NO_VALUE)) {
+        return kz_operand_fail(site, has_alpha ? 2 : 3, "alpha and beta, or neither,");
+    }
+    if (has_alpha) {
+        KZ_TRY(kz_expect_vector(site, 2, columns));
+        KZ_TRY(kz_expect_vector(site, 3, columns));
+    }
+    KZ_TRY(kz_expect_float(site, 0, "slope", -FLT_MAX));
+    return kz_expect_rows_like(site, 4, true, 0, columns);
+}
+
 kazeia_status kz_check_column_softmax(const kz_check_site *site) {
     uint32_t columns;
     KZ_TRY(kz_expect_rows(site, 0, false, &columns));

@@ -84,6 +84,8 @@ KAZEIA_MUST_CHECK kazeia_status kz_check_magnitude(const kz_check_site *site);
 KAZEIA_MUST_CHECK kazeia_status kz_check_convolve(const kz_check_site *site);
 KAZEIA_MUST_CHECK kazeia_status kz_check_polar(const kz_check_site *site);
 KAZEIA_MUST_CHECK kazeia_status kz_check_sines(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_column_fit(const kz_check_site *site);
+KAZEIA_MUST_CHECK kazeia_status kz_check_adapt(const kz_check_site *site);
 
 // --- check_operands.c: what rules are made of; `i` is an operand, `k` an attribute ---
 

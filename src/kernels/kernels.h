@@ -158,7 +158,7 @@ typedef void (*kz_attention_full_kernel)(const kz_attention_full *attention, siz
 typedef void (*kz_map_kernel)(kz_map function, float a, float b, const float *x, size_t count,
                               float *out);
 // out[i] = x[i] + sin(alpha[i] * x[i])^2 * beta[i] (Ziyin, Hartwig and Ueda, "Neural Networks Fail
-// to Learn Periodic Functions", 2020, with beta for 1 / a).
+// to Learn Periodic Functions", 2020, with beta for 1 / a); `out` may be x.
 typedef void (*kz_snake_kernel)(const float *x, const float *alpha, const float *beta, size_t count,
                                 float *out);
 // out[i] = x[i] * (1 + gamma[i]) + beta[i]; `out` may be x.
@@ -180,7 +180,8 @@ typedef void (*kz_depthwise_kernel)(const float *x, size_t stride, const float *
 typedef void (*kz_lstm_cell_kernel)(const float *input, const float *forget, const float *cell,
                                     const float *output, size_t count, float *c, float *out_h);
 // Mean and variance (over all) of each of `columns` <= 64 columns of `rows` >= 1 rows, `stride`
-// bytes apart; the sums run over the rows in order, in double.
+// bytes apart; the sums run over the rows in order, in double or in blocks that are joined in
+// double.
 typedef void (*kz_column_moments_kernel)(const float *x, size_t stride, size_t rows, size_t columns,
                                          float *out_mean, float *out_variance);
 

@@ -36,6 +36,8 @@ static const kz_op_function op_functions[] = {
     [KZ_OP_CONVOLVE] = kz_op_convolve,
     [KZ_OP_POLAR] = kz_op_polar,
     [KZ_OP_SINES] = kz_op_sines,
+    [KZ_OP_COLUMN_FIT] = kz_op_column_fit,
+    [KZ_OP_ADAPT] = kz_op_adapt,
 };
 
 // The op is one of ops.def: kz_check_description has refused every other.

@@ -107,5 +107,8 @@ void kz_op_magnitude(kz_call *call, const kz_instruction *instruction, kz_operan
 void kz_op_convolve(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
 void kz_op_polar(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
 void kz_op_sines(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
+void kz_op_column_fit(kz_call *call, const kz_instruction *instruction,
+                      kz_operand *const *operands);
+void kz_op_adapt(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands);
 
 #endif

@@ -71,6 +71,29 @@ void kz_op_scale_shift(kz_call *call, const kz_instruction *instruction,
     kz_run_rows(call, &job);
 }
 
+static void make_adapted(const kz_row_job *job, size_t row, float *out) {
+    const size_t columns = job->out->columns;
+    const float *means = kz_row_of(job->b, 0);
+    job->kernels->centre(kz_row_of(job->a, row), means, means + columns, columns, out);
+    job->kernels->add(out, means + 2 * columns, columns, out);
+    if (job->c) {
+        job->kernels->snake(out, job->c->bytes, job->d->bytes, columns, out);
+    } else {
+        job->kernels->map(KZ_MAP_LEAKY_RELU, job->instruction->floats[0], 0, out, columns, out);
+    }
+}
+
+void kz_op_adapt(kz_call *call, const kz_instruction *instruction, kz_operand *const *operands) {
+    kz_row_job job = {.instruction = instruction,
+                      .a = operands[0],
+                      .b = operands[1],
+                      .c = operands[2],
+                      .d = operands[3],
+                      .out = operands[4],
+                      .make = make_adapted};
+    kz_run_rows(call, &job);
+}
+
 static void make_magnitude(const kz_row_job *job, size_t row, float *out) {
     const size_t columns = job->out->columns;
     const float *x = kz_row_of(job->a, row);

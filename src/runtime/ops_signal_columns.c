@@ -58,6 +58,40 @@ void kz_op_column_norm(kz_call *call, const kz_instruction *instruction,
     }
 }
 
+static void fit_columns(void *context, size_t chunk, size_t chunk_end, void *scratch) {
+    (void)scratch;
+    const column_job *job = context;
+    const size_t columns = job->x->columns;
+    const float *const gamma = kz_row_of(job->weights, 0);
+    const float *const beta = gamma + columns;
+    float *const means = out_row(job->out, 0);
+    float variance[CHUNK_COLUMNS];
+    for (; chunk < chunk_end; chunk++) {
+        const size_t column = chunk * CHUNK_COLUMNS;
+        const size_t count = columns_from(job, column);
+        job->kernels->column_moments(kz_row_of(job->x, 0) + column, job->x->stride, job->x->rows,
+                                     count, means + column, variance);
+        for (size_t c = 0; c < count; c++) {
+            const size_t place = column + c;
+            means[columns + place] = (1.0f + gamma[place]) / sqrtf(variance[c] + job->epsilon);
+            means[2 * columns + place] = beta[place];
+        }
+    }
+}
+
+void kz_op_column_fit(kz_call *call, const kz_instruction *instruction,
+                      kz_operand *const *operands) {
+    column_job job = {.x = operands[0],
+                      .weights = operands[1],
+                      .out = operands[2],
+                      .epsilon = instruction->floats[0]};
+    if (job.x->rows > 0) {
+        run_columns(call, &job, fit_columns);
+    } else {
+        memset(job.out->bytes, 0, job.out->columns * sizeof(float));
+    }
+}
+
 // Mean and variance of up to CHUNK_COLUMNS columns whose rows count by their weights.
 static void weighted_moments(const column_job *job, size_t column, size_t count, float *mean,
                              float *variance) {

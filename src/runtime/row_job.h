@@ -15,7 +15,7 @@ typedef void (*kz_row_maker)(const kz_row_job *job, size_t row, float *out);
 struct kz_row_job {
     const kz_kernels *kernels;
     const kz_instruction *instruction;
-    const kz_operand *a, *b, *c, *out;
+    const kz_operand *a, *b, *c, *d, *out;
     kz_row_maker make;
     kz_activate_kernel activate;
     kz_gate_kernel gate;

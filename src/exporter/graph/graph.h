@@ -253,6 +253,14 @@ uint32_t kz_node_column_norm(kz_graph_method *method, uint32_t x, float epsilon,
 // x [T][C], gamma_beta [T][2 * C] or [1][2 * C] -> x * (1 + gamma) + beta; `out` may be x.
 uint32_t kz_node_scale_shift(kz_graph_method *method, uint32_t x, uint32_t gamma_beta,
                              uint32_t out);
+// x [T][C], gamma_beta [1][2 * C] -> mean | factor | offset, [1][3 * C]: (x - mean) * factor +
+// offset is the scale and shift of x's columns at mean 0 and variance 1.
+uint32_t kz_node_column_fit(kz_graph_method *method, uint32_t x, uint32_t gamma_beta,
+                            float epsilon);
+// x [T][C], fit [1][3 * C] -> (x - mean) * factor + offset, then the snake of weights alpha and
+// beta [C], or, where they are KZ_NO_VALUE, what is below 0 times `slope`.
+uint32_t kz_node_adapt(kz_graph_method *method, uint32_t x, uint32_t fit, uint32_t alpha,
+                       uint32_t beta, float slope);
 // x [T][C], weights [T][C] (a value) or KZ_NO_VALUE -> [1][2 * C]: mean and deviation of each
 // column; `epsilon` is the least variance.
 uint32_t kz_node_column_pool(kz_graph_method *method, uint32_t x, uint32_t weights, float epsilon);

@@ -268,3 +268,25 @@ uint32_t kz_node_sines(kz_graph_method *method, uint32_t x, uint32_t stretch, ui
                                               .floats = {rate, threshold}});
     return out;
 }
+
+uint32_t kz_node_column_fit(kz_graph_method *method, uint32_t x, uint32_t gamma_beta,
+                            float epsilon) {
+    const uint32_t out =
+        kz_method_rows(method, kz_dim_constant(1), 3 * kz_method_columns_of(method, x));
+    kz_node_add_instruction(method, &(kz_instruction){.op = KZ_OP_COLUMN_FIT,
+                                                      .operands = {x, gamma_beta, out},
+                                                      .floats = {epsilon}});
+    return out;
+}
+
+uint32_t kz_node_adapt(kz_graph_method *method, uint32_t x, uint32_t fit, uint32_t alpha,
+                       uint32_t beta, float slope) {
+    const uint32_t out =
+        kz_node_out_or_rows(method, KZ_NO_VALUE, x, kz_method_columns_of(method, x));
+    kz_node_add_instruction(method,
+                            &(kz_instruction){.op = KZ_OP_ADAPT,
+                                              .operands = {x, fit, kz_method_weight(method, alpha),
+                                                           kz_method_weight(method, beta), out},
+                                              .floats = {slope}});
+    return out;
+}

@@ -12,7 +12,7 @@
 static bool can_quantise(kz_op op) {
     return op == KZ_OP_RMS_NORM || op == KZ_OP_LAYER_NORM || op == KZ_OP_UNFOLD ||
            op == KZ_OP_ACTIVATE || op == KZ_OP_GATE || op == KZ_OP_MAP || op == KZ_OP_SNAKE ||
-           op == KZ_OP_SCALE_SHIFT || op == KZ_OP_JOIN_TAIL;
+           op == KZ_OP_SCALE_SHIFT || op == KZ_OP_JOIN_TAIL || op == KZ_OP_ADAPT;
 }
 
 // What the instruction's x becomes: as wide as UNFOLD's rows are; CONVOLVE reads one part only.

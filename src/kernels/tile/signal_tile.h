@@ -192,3 +192,57 @@ void KZ_NAME(kz_lstm_cell)(const float *input, const float *forget, const float 
         v_store_some(out_h + i, v_mul(open, v_tanh(next)), n);
     }
 }
+
+// Rows whose moments are taken together: few enough for their sums to be exact to a float's last
+// bits, and for them to lie in the first cache for the second pass.
+#define SIMD_MOMENT_ROWS ((size_t)32)
+
+// Of up to SIMD_MOMENT_ROWS rows: what their means have beyond the first row, which keeps all
+// digits of columns far from zero, and the sums of squares around the means.
+SIMD_INLINE void moments_of_block(const float *x, size_t stride, size_t rows, size_t columns,
+                                  float *out_means, float *out_squares) {
+    const vfloat share = v_set(1.0f / (float)rows);
+    SIMD_FOR_LANES(c, n, columns) {
+        const uint8_t *first = (const uint8_t *)(x + c);
+        const vfloat base = v_load_some(x + c, n);
+        vfloat sum = v_zero();
+        vfloat squares = v_zero();
+        for (size_t row = 1; row < rows; row++) {
+            const vfloat value = v_load_some((const float *)(first + row * stride), n);
+            sum = v_add(sum, v_sub(value, base));
+        }
+        const vfloat mean = v_mul(sum, share);
+        for (size_t row = 0; row < rows; row++) {
+            const vfloat value = v_load_some((const float *)(first + row * stride), n);
+            const vfloat rest = v_sub(v_sub(value, base), mean);
+            squares = v_fma(rest, rest, squares);
+        }
+        v_store_some(out_means + c, mean, n);
+        v_store_some(out_squares + c, squares, n);
+    }
+}
+
+// Blocks are joined in double (Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm
+// for Computing Sample Variances", 1979).
+void KZ_NAME(kz_column_moments)(const float *x, size_t stride, size_t rows, size_t columns,
+                                float *out_mean, float *out_variance) {
+    double means[64] = {0};
+    double squares[64] = {0};
+    for (size_t row = 0; row < rows; row += SIMD_MOMENT_ROWS) {
+        const size_t left = rows - row;
+        const size_t count = left < SIMD_MOMENT_ROWS ? left : SIMD_MOMENT_ROWS;
+        const double share = (double)count / (double)(row + count);
+        const float *block = (const float *)((const uint8_t *)x + row * stride);
+        float block_means[64], block_squares[64];
+        moments_of_block(block, stride, count, columns, block_means, block_squares);
+        for (size_t c = 0; c < columns; c++) {
+            const double step = (double)block[c] + (double)block_means[c] - means[c];
+            squares[c] += (double)block_squares[c] + step * step * (double)row * share;
+            means[c] += step * share;
+        }
+    }
+    for (size_t c = 0; c < columns; c++) {
+        out_mean[c] = (float)means[c];
+        out_variance[c] = (float)(squares[c] / (double)rows);
+    }
+}

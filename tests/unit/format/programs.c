@@ -324,6 +324,12 @@ static void add_source(method_builder *builder, const signal_values *at, kz_dim 
                                      {at->x, kernel, kernel_bias, ABSENT, convolved},
                                      {3, 1, 1, 1, 1},
                                      {0}});
+    const kz_dim one = kz_dim_constant(1);
+    const uint32_t wish = add_input(builder, "wish", KZ_F32, 2, one, kz_dim_constant(32), 0);
+    const uint32_t fit = add_arena(builder, KZ_F32, one, 48);
+    const uint32_t adapted = add_arena(builder, KZ_A8, t, 16);
+    add_op(builder, (kz_instruction){KZ_OP_COLUMN_FIT, {at->x, wish, fit}, {0}, {1e-5f}});
+    add_op(builder, (kz_instruction){KZ_OP_ADAPT, {at->x, fit, rest, rest, adapted}, {0}, {0}});
     add_op(builder, (kz_instruction){KZ_OP_CONVOLVE,
                                      {at->x, kernel, ABSENT, convolved, convolved},
                                      {3, 1, 2, 4, 0},

@@ -305,6 +305,15 @@ static void sources_and_convolutions(void **state) {
     REFUSED("least magnitude is -1", OP(2, POLAR)->floats[0] = -1.0f);
     REFUSED("columns in two halves", OP(2, POLAR)->operands[0] = OP(2, SINES)->operands[1]);
     REFUSED("32 columns (not 8)", OP(2, POLAR)->operands[2] = OP(2, CONVOLVE)->operands[4]);
+    REFUSED("one row of twice", OP(2, COLUMN_FIT)->operands[1] = OP(2, COLUMN_FIT)->operands[0]);
+    REFUSED("one row of three times", OP(2, COLUMN_FIT)->operands[2] = OP(2, POLAR)->operands[2]);
+    REFUSED("epsilon is 0", OP(2, COLUMN_FIT)->floats[0] = 0.0f);
+    REFUSED("one row of three times", OP(2, ADAPT)->operands[1] = OP(2, POLAR)->operands[2]);
+    REFUSED("alpha and beta, or neither", OP(2, ADAPT)->operands[2] = KZ_NO_VALUE);
+    REFUSED("alpha and beta, or neither", OP(2, ADAPT)->operands[3] = KZ_NO_VALUE);
+    REFUSED("an f32 weight of 16", OP(2, ADAPT)->operands[3] = OP(2, CONVOLVE)->operands[2]);
+    REFUSED("slope is nan", OP(2, ADAPT)->floats[0] = NAN);
+    REFUSED("16 columns (not 8)", OP(2, ADAPT)->operands[4] = OP(2, CONVOLVE)->operands[4]);
     REFUSED("kernel is 0", OP(2, CONVOLVE)->ints[0] = 0);
     REFUSED("right is -1", OP(2, CONVOLVE)->ints[4] = -1);
     REFUSED("kernel * columns columns", OP(2, CONVOLVE)->ints[0] = 4);

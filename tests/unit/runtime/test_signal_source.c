@@ -1,5 +1,5 @@
 // test_signal_source.c: convolutions without windows in memory, against UNFOLD and LINEAR bit for
-// bit; sines and polar forms against their formulas in double.
+// bit; sines, polar forms and adapted norms against their formulas in double.
 //
 // in:  programs of one op or a few, made here
 // out: cmocka's report
@@ -174,9 +174,68 @@ static void polar_forms_rest_where_there_is_nothing(void **state) {
     op_run_close(&run);
 }
 
+// --- Norms that are adapted ---------------------------------------------------------------------
+
+enum { WIDTH = 70 }; // more than a chunk of columns, no multiple of a vector
+
+static double active(double y, double alpha, double beta, bool has_alpha) {
+    const double wave = sin(alpha * y);
+    return has_alpha ? y + wave * wave * beta : y < 0.0 ? 0.2 * y : y;
+}
+
+// The norm of a column in double, scaled and shifted.
+static double adapted(size_t t, size_t row, size_t c) {
+    double mean = 0.0, variance = 0.0;
+    for (size_t i = 0; i < t; i++) {
+        mean += (double)run.x[i * WIDTH + c] / (double)t;
+    }
+    for (size_t i = 0; i < t; i++) {
+        variance += pow((double)run.x[i * WIDTH + c] - mean, 2.0) / (double)t;
+    }
+    const double normed = ((double)run.x[row * WIDTH + c] - mean) / sqrt(variance + 1e-5);
+    return normed * (1.0 + (double)run.y[c]) + (double)run.y[WIDTH + c];
+}
+
+static void check_adapted(bool has_alpha) {
+    op_run_begin(&run, 13);
+    const uint32_t x = op_run_input(&run, "x", run.t, WIDTH);
+    const uint32_t wish = op_run_input(&run, "y", kz_dim_constant(1), 2 * WIDTH);
+    const uint32_t fit = tiny_rows(run.method, KZ_F32, kz_dim_constant(1), 3 * WIDTH);
+    const uint32_t alpha = tiny_vector(&run.builder, "alpha", WIDTH, 1.0f, 0.5f);
+    const uint32_t beta = tiny_vector(&run.builder, "beta", WIDTH, 1.0f, 0.5f);
+    const uint32_t first = has_alpha ? tiny_weight_value(run.method, alpha) : KZ_NO_VALUE;
+    const uint32_t second = has_alpha ? tiny_weight_value(run.method, beta) : KZ_NO_VALUE;
+    tiny_add(run.method, KZ_OP_COLUMN_FIT, (uint32_t[]){x, wish, fit}, 3)->floats[0] = 1e-5f;
+    tiny_add(run.method, KZ_OP_ADAPT,
+             (uint32_t[]){x, fit, first, second, op_run_output(&run, run.t, WIDTH)}, 5)
+        ->floats[0] = 0.2f;
+    op_run_open(&run, 2);
+    for (size_t i = 0; i < OP_RUN_ROWS * WIDTH; i++) {
+        run.x[i] += 30.0f; // far from zero
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        for (size_t k = 0; k < (size_t)sizes[i] * WIDTH; k++) {
+            const size_t c = k % WIDTH;
+            expected[k] =
+                active(adapted(sizes[i], k / WIDTH, c), (double)run.builder.floats[alpha][c],
+                       (double)run.builder.floats[beta][c], has_alpha);
+        }
+        op_run_call(&run, sizes[i], run.x, run.y, run.out);
+        op_run_expect("adapt", run.out, expected, (size_t)sizes[i] * WIDTH, 1e-4);
+    }
+    op_run_close(&run);
+}
+
+static void columns_are_fitted_and_adapted(void **state) {
+    (void)state;
+    check_adapted(true);
+    check_adapted(false);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(convolutions_are_unfolded_products),
+        cmocka_unit_test(columns_are_fitted_and_adapted),
         cmocka_unit_test(sines_follow_the_pitch),
         cmocka_unit_test(polar_forms_rest_where_there_is_nothing),
     };
