@@ -62,9 +62,8 @@ uint32_t kz_kokoro_margin(kz_kokoro_graph *k, const kz_kokoro_part *part, uint32
 uint32_t kz_kokoro_lstm(kz_kokoro_graph *k, uint32_t x, const kz_kokoro_part *part, uint32_t out);
 // x * (1 + gamma) + beta, both from the style (PART.fc), into `out`.
 uint32_t kz_kokoro_adapt(kz_kokoro_graph *k, uint32_t x, const kz_kokoro_part *part, uint32_t out);
-// Each column of x to mean 0 and variance 1, then adapted; `out` may be x or KZ_NO_VALUE.
-uint32_t kz_kokoro_adapt_norm(kz_kokoro_graph *k, uint32_t x, const kz_kokoro_part *part,
-                              uint32_t out);
+// The means, factors and offsets that bring each column of x to mean 0 and variance 1 and adapt it.
+uint32_t kz_kokoro_fit(kz_kokoro_graph *k, uint32_t x, const kz_kokoro_part *part);
 uint32_t kz_kokoro_leaky(kz_kokoro_graph *k, uint32_t x, float slope, uint32_t out);
 // A residual block: two convolutions behind adapted norms and leaky ReLUs, beside x itself or what
 // a convolution of 1 makes of it, all over sqrt(2). With `is_up` twice as many rows come out. Into

@@ -7,6 +7,8 @@
 
 #include "exporter/models/kokoro.h"
 
+#define LEAKY_SLOPE 0.2f // of the blocks
+
 // --- Weights ------------------------------------------------------------------------------------
 
 const char *kz_kokoro_name(kz_kokoro_graph *k, const char *stem, const char *ending) {
@@ -259,10 +261,9 @@ uint32_t kz_kokoro_adapt(kz_kokoro_graph *k, uint32_t x, const kz_kokoro_part *p
                                gamma_beta(k, part, kz_method_columns_of(k->method, x)), out);
 }
 
-uint32_t kz_kokoro_adapt_norm(kz_kokoro_graph *k, uint32_t x, const kz_kokoro_part *part,
-                              uint32_t out) {
-    const uint32_t normed = kz_node_column_norm(k->method, x, KZ_KOKORO_EPSILON, out);
-    return kz_kokoro_adapt(k, normed, part, normed);
+uint32_t kz_kokoro_fit(kz_kokoro_graph *k, uint32_t x, const kz_kokoro_part *part) {
+    const uint32_t columns = kz_method_columns_of(k->method, x);
+    return kz_node_column_fit(k->method, x, gamma_beta(k, part, columns), KZ_KOKORO_EPSILON);
 }
 
 uint32_t kz_kokoro_leaky(kz_kokoro_graph *k, uint32_t x, float slope, uint32_t out) {
@@ -325,12 +326,13 @@ uint32_t kz_kokoro_block(kz_kokoro_graph *k, uint32_t x, const kz_kokoro_part *p
     const kz_kokoro_part shortcut = kz_kokoro_inner(k, part, "conv1x1");
     const bool has_shortcut =
         kz_checkpoint_find(k->checkpoint, kz_kokoro_name(k, shortcut.node, "/Conv[1]")) != NULL;
-    const uint32_t normed = kz_kokoro_adapt_norm(k, x, &norm1, KZ_NO_VALUE);
-    uint32_t active = kz_kokoro_leaky(k, normed, 0.2f, is_up ? normed : KZ_NO_VALUE);
+    const uint32_t none = KZ_NO_VALUE;
+    uint32_t active =
+        kz_node_adapt(k->method, x, kz_kokoro_fit(k, x, &norm1), none, none, LEAKY_SLOPE);
     active = is_up ? pool(k, active, part) : active;
     const uint32_t inner = same_rows(k, active, &conv1, KZ_NO_VALUE, KZ_NO_VALUE);
-    (void)kz_kokoro_adapt_norm(k, inner, &norm2, inner);
-    const uint32_t again = kz_kokoro_leaky(k, inner, 0.2f, KZ_NO_VALUE);
+    const uint32_t again =
+        kz_node_adapt(k->method, inner, kz_kokoro_fit(k, inner, &norm2), none, none, LEAKY_SLOPE);
     uint32_t beside = is_up ? repeat(k, x) : x;
     uint32_t sum = KZ_NO_VALUE;
     if (has_shortcut) {

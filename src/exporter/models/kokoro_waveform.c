@@ -181,30 +181,32 @@ static uint32_t add_spectrum(kz_kokoro_graph *k, uint32_t source, uint32_t size,
 
 // --- The generator ------------------------------------------------------------------------------
 
-// x + 1 / alpha * sin(alpha * x)^2.
-static uint32_t snake(kz_kokoro_graph *k, uint32_t x, const char *name, const char *source) {
+// y + 1 / alpha * sin(alpha * y)^2 of y, x as it is fitted.
+static uint32_t snake(kz_kokoro_graph *k, uint32_t x, uint32_t fit, const char *name,
+                      const char *source) {
     const uint32_t columns = kz_method_columns_of(k->method, x);
     const float *alpha = kz_kokoro_floats(k, source, columns);
     float *inverse = kz_kokoro_room(k, columns);
     for (uint32_t i = 0; alpha && inverse && i < columns; i++) {
         inverse[i] = 1.0f / alpha[i];
     }
-    return kz_node_snake(
-        k->method, x, kz_kokoro_constant(k, kz_kokoro_name(k, name, ".alpha"), 0, columns, alpha),
-        kz_kokoro_constant(k, kz_kokoro_name(k, name, ".beta"), 0, columns, inverse));
+    return kz_node_adapt(
+        k->method, x, fit,
+        kz_kokoro_constant(k, kz_kokoro_name(k, name, ".alpha"), 0, columns, alpha),
+        kz_kokoro_constant(k, kz_kokoro_name(k, name, ".beta"), 0, columns, inverse), 0.0f);
 }
 
-// One half of a unit: norm, snake, convolution. `half` is 1 or 2; `x` may be normed in place.
+// One half of a unit: norm, snake, convolution. `half` is 1 or 2.
 static uint32_t add_half(kz_kokoro_graph *k, uint32_t x, const kz_kokoro_part *part, uint32_t half,
-                         uint32_t i, uint32_t normed, const kz_kokoro_convolution *base) {
+                         uint32_t i, const kz_kokoro_convolution *base) {
     const kz_kokoro_part norm =
         kz_kokoro_inner(k, part, kz_graph_name(k->graph, "adain%u.%u", half, i));
     const kz_kokoro_part convolution =
         kz_kokoro_inner(k, part, kz_graph_name(k->graph, "convs%u.%u", half, i));
     const char *alpha = kz_graph_name(k->graph, "%s.alpha%u.%u", part->parameter, half, i);
-    const uint32_t adapted = kz_kokoro_adapt_norm(k, x, &norm, normed);
     const uint32_t active =
-        snake(k, adapted, kz_graph_name(k->graph, "%s.snake%u.%u", part->name, half, i), alpha);
+        snake(k, x, kz_kokoro_fit(k, x, &norm),
+              kz_graph_name(k->graph, "%s.snake%u.%u", part->name, half, i), alpha);
     kz_kokoro_convolution options = *base;
     options.left = options.right = kz_kokoro_margin(k, &convolution, base->dilation);
     return kz_kokoro_convolve(k, active, &convolution, &options);
@@ -220,8 +222,8 @@ static uint32_t add_residual(kz_kokoro_graph *k, uint32_t x, const kz_kokoro_par
         const kz_kokoro_convolution first = {dilations[i], 1, 0, 0, none, none, true, false};
         const kz_kokoro_convolution second = {1,    1,    0, 0, x, i > 0 || is_last ? x : none,
                                               true, false};
-        const uint32_t inner = add_half(k, x, part, 1, i, none, &first);
-        x = add_half(k, inner, part, 2, i, inner, &second);
+        const uint32_t inner = add_half(k, x, part, 1, i, &first);
+        x = add_half(k, inner, part, 2, i, &second);
     }
     return x;
 }
