@@ -2,7 +2,7 @@
 #
 # In: Debian's gcc-aarch64-linux-gnu and qemu-user; the target's libraries in build/aarch64-root, where
 # scripts/aarch64-root puts them (the variable KAZEIA_AARCH64_ROOT names another place). QEMU_CPU in the
-# environment of ctest chooses the processor (cortex-a53, cortex-a76, max ...).
+# environment chooses the processor: cortex-a53 has no extension, cortex-a76 dotprod, max all.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
