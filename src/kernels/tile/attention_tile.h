@@ -215,7 +215,7 @@ SIMD_INLINE void score_tile(kz_type type, int queries, const float *q, size_t q_
     for (int i = queries * rows; i < 16; i++) {
         sums[i] = v_zero(); // those that three queries leave unused
     }
-    SIMD_UNROLL
+    // Not unrolled: sums that are done belong on the stack, not in registers.
     for (int row = 0; row < rows; row += together) {
         score_rows(type, queries, q, q_step, head_dim, keys, row, together, sums);
     }
