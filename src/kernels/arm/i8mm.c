@@ -281,7 +281,7 @@ SIMD_INLINE void mm_groups(kz_type type, const kz_matmul *matmul, size_t panel, 
 
 SIMD_INLINE void mm_matmul(kz_type type, const kz_matmul *matmul, size_t panel, size_t panel_end,
                            size_t token, size_t token_end) {
-    // Some 85 KB of stack: products are given no scratch.
+    // Some 75 KB of stack: products are given no scratch.
     _Alignas(64) mm_group group;
     for (size_t t = token; t < token_end; t += GROUP_TOKENS) {
         const size_t tokens = token_end - t < GROUP_TOKENS ? token_end - t : GROUP_TOKENS;
