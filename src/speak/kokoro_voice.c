@@ -428,7 +428,16 @@ static kazeia_status choose_speaker(kokoro_voice *voice, const kz_kokoro_setting
     if (settings->speaker != NULL && settings->speaker[0] != '\0') {
         return kz_kokoro_choose(voice->kokoro, settings->speaker);
     }
-    return settings->language == NULL ? KAZEIA_OK : choose_usual(voice, settings->language);
+    if (settings->language != NULL) {
+        return choose_usual(voice, settings->language);
+    }
+    // The first usual one that there is, else the program's first.
+    for (size_t i = 0; i < sizeof usual_speakers / sizeof usual_speakers[0]; i++) {
+        if (kz_kokoro_choose(voice->kokoro, usual_speakers[i].speaker) == KAZEIA_OK) {
+            break;
+        }
+    }
+    return KAZEIA_OK;
 }
 
 static kazeia_status check_speed(float speed, float *out_speed) {

@@ -43,7 +43,7 @@ static size_t piece_total;
 static float last_speed;
 
 static const char *const speakers[][2] = {
-    {"ff_siwis", "fr"}, {"af_bella", "en-us"}, {"af_heart", "en-us"}, {"bf_emma", "en-gb"}};
+    {"af_bella", "en-us"}, {"af_heart", "en-us"}, {"bf_emma", "en-gb"}, {"ff_siwis", "fr"}};
 
 kazeia_status kz_kokoro_create(kz_program *program, kz_pool *pool, kz_priority priority,
                                const kazeia_allocator *allocator, kz_kokoro **out_kokoro) {
@@ -440,6 +440,10 @@ static void speakers_go_with_languages(void **state) {
     assert_int_equal(f.voice->table->set_language(f.voice, "ja"), KAZEIA_NOT_FOUND);
     assert_string_equal(kz_kokoro_voice_language(f.voice), "en-gb");
     assert_int_equal(speak(f.voice, "Bonjour.\n", 4096, &count), KAZEIA_DONE);
+    close_fixture(&f);
+    settings = (kz_kokoro_settings){.speaker = ""};
+    assert_true(open_voice(&f, &settings, KAZEIA_OK));
+    assert_string_equal(model.speaker, "ff_siwis");
     close_fixture(&f);
     // A French speaker may read English.
     settings = (kz_kokoro_settings){.speaker = "ff_siwis", .language = "en"};
