@@ -168,13 +168,16 @@ static kazeia_status find_values(const onnx_tensor *from, kz_checkpoint_tensor *
         return kz_fail(KAZEIA_BAD_FILE, "onnx: tensor '%s' has %zu bytes of values, expected %llu",
                        tensor->name, found, (unsigned long long)tensor->byte_count);
     }
-    tensor->bytes = bytes;
+    tensor->bytes = found > 0 ? bytes : tensor->bytes;
     tensor->byte_count = found;
     return KAZEIA_OK;
 }
 
 static kazeia_status add_initialiser(kz_checkpoint *checkpoint, const onnx_tensor *from) {
-    kz_checkpoint_tensor tensor = {.name = from->name, .type = KZ_CHECKPOINT_UNREADABLE};
+    // Rows of an empty or unreadable tensor are somewhere, too: no offset to nowhere.
+    static const uint8_t nothing[1];
+    kz_checkpoint_tensor tensor = {
+        .name = from->name, .type = KZ_CHECKPOINT_UNREADABLE, .bytes = nothing};
     const size_t type = (size_t)(uint32_t)from->data_type;
     const bool is_known = type < sizeof types / sizeof *types && types[type].name != NULL;
     KZ_TRY(kz_container_check_name(from->name, strlen(from->name), "an initialiser's name"));
@@ -255,7 +258,7 @@ static kazeia_status set_scale(const reading *r, kz_checkpoint_tensor *tensor, u
     int32_t value = 0;
     const bool has_zero =
         !zero || (is_split ? read_byte(r, zero, direction, &value) : all_alike(r, zero, &value));
-    if (!has_zero || (count != 1 && count != last && !is_split)) {
+    if (count == 0 || !has_zero || (count != 1 && count != last && !is_split)) {
         return kz_fail(KAZEIA_UNSUPPORTED,
                        "onnx: the integers '%s' have %llu scales and %s zero point, expected 1 or "
                        "%llu, and one",
