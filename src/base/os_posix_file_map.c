@@ -71,12 +71,10 @@ void kz_file_map_advise(const kz_file_map *map, size_t offset, size_t bytes, boo
     const size_t skipped = offset % page_bytes;
     const size_t advised = (bytes < left ? bytes : left) + skipped;
     void *first = (void *)(uintptr_t)(map->bytes + (offset - skipped));
-#if defined(MADV_HUGEPAGE)
     // Before the bytes are asked for: weights are read once a token, and with small pages it takes
     // as long to find them as to read them.
     if (will_need) {
-        (void)madvise(first, advised, MADV_HUGEPAGE);
+        kz_os_advise_large_pages(first, advised);
     }
-#endif
     (void)madvise(first, advised, will_need ? MADV_WILLNEED : MADV_DONTNEED);
 }
