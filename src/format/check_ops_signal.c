@@ -31,12 +31,17 @@ static bool window_rows(const kz_check_site *site, int32_t kernel, int32_t strid
            kz_dim_window(&kz_operand(site, 0)->dims[0], (int32_t)added, (uint32_t)stride, out_rows);
 }
 
+// Zeros around the rows: attributes `first` and the next one.
+static kazeia_status expect_margins(const kz_check_site *site, uint32_t first) {
+    KZ_TRY(kz_expect_int(site, first, "left", 0, KZ_KERNEL_LIMIT));
+    return kz_expect_int(site, first + 1, "right", 0, KZ_KERNEL_LIMIT);
+}
+
 static kazeia_status expect_window(const kz_check_site *site) {
     KZ_TRY(kz_expect_int(site, 0, "kernel", 1, KZ_KERNEL_LIMIT));
     KZ_TRY(kz_expect_int(site, 1, "stride", 1, KZ_KERNEL_LIMIT));
     KZ_TRY(kz_expect_int(site, 2, "dilation", 1, KZ_KERNEL_LIMIT));
-    KZ_TRY(kz_expect_int(site, 3, "left", 0, KZ_KERNEL_LIMIT));
-    return kz_expect_int(site, 4, "right", 0, KZ_KERNEL_LIMIT);
+    return expect_margins(site, 3);
 }
 
 kazeia_status kz_check_unfold(const kz_check_site *site) {
@@ -152,22 +157,22 @@ kazeia_status kz_check_scale_shift(const kz_check_site *site) {
     return kz_expect_rows_like(site, 2, true, 0, columns);
 }
 
+// Operand 0: rows of two halves.
+static kazeia_status expect_halves(const kz_check_site *site, uint32_t *out_columns) {
+    KZ_TRY(kz_expect_rows(site, 0, false, out_columns));
+    return *out_columns % 2 == 0 ? KAZEIA_OK : kz_operand_fail(site, 0, "columns in two halves");
+}
+
 kazeia_status kz_check_magnitude(const kz_check_site *site) {
     uint32_t columns;
-    KZ_TRY(kz_expect_rows(site, 0, false, &columns));
-    if (columns % 2 != 0) {
-        return kz_operand_fail(site, 0, "columns in two halves");
-    }
+    KZ_TRY(expect_halves(site, &columns));
     KZ_TRY(kz_expect_float(site, 0, "epsilon", 0.0f));
     return kz_expect_rows_like(site, 1, false, 0, columns / 2);
 }
 
 kazeia_status kz_check_polar(const kz_check_site *site) {
     uint32_t columns;
-    KZ_TRY(kz_expect_rows(site, 0, false, &columns));
-    if (columns % 2 != 0) {
-        return kz_operand_fail(site, 0, "columns in two halves");
-    }
+    KZ_TRY(expect_halves(site, &columns));
     KZ_TRY(kz_expect_vector(site, 1, columns / 2));
     KZ_TRY(kz_expect_float(site, 0, "least magnitude", 0.0f));
     return kz_expect_rows_like(site, 2, false, 0, columns);
@@ -212,8 +217,7 @@ kazeia_status kz_check_pad(const kz_check_site *site) {
     kz_dim rows;
     KZ_TRY(kz_expect_rows(site, 0, false, &columns));
     KZ_TRY(kz_expect_int(site, 0, "mode", 0, KZ_PAD_COUNT - 1));
-    KZ_TRY(kz_expect_int(site, 1, "left", 0, KZ_KERNEL_LIMIT));
-    KZ_TRY(kz_expect_int(site, 2, "right", 0, KZ_KERNEL_LIMIT));
+    KZ_TRY(expect_margins(site, 1));
     if (!kz_dim_window(&kz_operand(site, 0)->dims[0], ints[1] + ints[2], 1, &rows)) {
         return kz_operand_fail(site, 0, "fewer rows");
     }
@@ -261,8 +265,7 @@ kazeia_status kz_check_fold(const kz_check_site *site) {
     KZ_TRY(kz_expect_rows(site, 0, false, &columns));
     KZ_TRY(kz_expect_int(site, 0, "kernel", 1, KZ_KERNEL_LIMIT));
     KZ_TRY(kz_expect_int(site, 1, "stride", 1, KZ_KERNEL_LIMIT));
-    KZ_TRY(kz_expect_int(site, 2, "left", 0, KZ_KERNEL_LIMIT));
-    KZ_TRY(kz_expect_int(site, 3, "right", 0, KZ_KERNEL_LIMIT));
+    KZ_TRY(expect_margins(site, 2));
     if (columns % (uint32_t)ints[0] != 0) {
         return kz_operand_fail(site, 0, "columns for each row of the kernel");
     }
@@ -298,8 +301,7 @@ kazeia_status kz_check_depthwise(const kz_check_site *site) {
     KZ_TRY(kz_expect_rows(site, 0, false, &columns));
     KZ_TRY(kz_expect_int(site, 0, "kernel", 1, KZ_KERNEL_LIMIT));
     KZ_TRY(kz_expect_int(site, 1, "dilation", 1, KZ_KERNEL_LIMIT));
-    KZ_TRY(kz_expect_int(site, 2, "left", 0, KZ_KERNEL_LIMIT));
-    KZ_TRY(kz_expect_int(site, 3, "right", 0, KZ_KERNEL_LIMIT));
+    KZ_TRY(expect_margins(site, 2));
     KZ_TRY(kz_expect_int(site, 4, "multiplier", 1, KZ_KERNEL_LIMIT));
     KZ_TRY(expect_taps(site, columns));
     if (!window_rows(site, ints[0], 1, ints[1], 2, &rows)) {
@@ -360,18 +362,6 @@ kazeia_status kz_check_column_norm(const kz_check_site *site) {
     return kz_expect_rows_like(site, 1, false, 0, columns);
 }
 
-kazeia_status kz_check_column_pool(const kz_check_site *site) {
-    const kz_dim one = kz_dim_constant(1);
-    uint32_t columns;
-    KZ_TRY(kz_expect_rows(site, 0, false, &columns));
-    if (site->instruction->operands[1] != KZ_NO_VALUE) {
-        KZ_TRY(kz_expect_rows_like(site, 1, false, 0, columns));
-    }
-    KZ_TRY(kz_expect_float(site, 0, "epsilon", 0.0f));
-    return expect_shape(site, 2, false, &one, 2 * (uint64_t)columns,
-                        "one row of twice operand 0's columns");
-}
-
 // Operand i: one row of `times` numbers for each of operand 0's columns.
 static kazeia_status expect_one_row(const kz_check_site *site, uint32_t i, uint32_t columns,
                                     uint32_t times) {
@@ -379,6 +369,16 @@ static kazeia_status expect_one_row(const kz_check_site *site, uint32_t i, uint3
     return expect_shape(site, i, false, &one, times * (uint64_t)columns,
                         times == 2 ? "one row of twice operand 0's columns"
                                    : "one row of three times operand 0's columns");
+}
+
+kazeia_status kz_check_column_pool(const kz_check_site *site) {
+    uint32_t columns;
+    KZ_TRY(kz_expect_rows(site, 0, false, &columns));
+    if (site->instruction->operands[1] != KZ_NO_VALUE) {
+        KZ_TRY(kz_expect_rows_like(site, 1, false, 0, columns));
+    }
+    KZ_TRY(kz_expect_float(site, 0, "epsilon", 0.0f));
+    return expect_one_row(site, 2, columns, 2);
 }
 
 kazeia_status kz_check_column_fit(const kz_check_site *site) {
