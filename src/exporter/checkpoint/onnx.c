@@ -218,11 +218,15 @@ static const onnx_tensor *message_of(const reading *r, const kz_checkpoint_tenso
     return r->graph->initializer[tensor - r->checkpoint->tensors];
 }
 
+static size_t count_bytes(const onnx_tensor *from) {
+    return from->raw_data.len > 0 ? from->raw_data.len : from->n_int32_data;
+}
+
 // Element `index` of a tensor of bytes, or of one value for all.
 static bool read_byte(const reading *r, const kz_checkpoint_tensor *tensor, size_t index,
                       int32_t *out_value) {
     const onnx_tensor *from = message_of(r, tensor);
-    const size_t count = from->raw_data.len > 0 ? from->raw_data.len : from->n_int32_data;
+    const size_t count = count_bytes(from);
     const size_t place = count == 1 ? 0 : index;
     if ((from->data_type != TYPE_UINT8 && from->data_type != TYPE_INT8) || place >= count) {
         return false;
@@ -238,7 +242,7 @@ static bool read_byte(const reading *r, const kz_checkpoint_tensor *tensor, size
 
 static bool all_alike(const reading *r, const kz_checkpoint_tensor *zero, int32_t *out_value) {
     const onnx_tensor *from = message_of(r, zero);
-    const size_t count = from->raw_data.len > 0 ? from->raw_data.len : from->n_int32_data;
+    const size_t count = count_bytes(from);
     bool is_alike = read_byte(r, zero, 0, out_value);
     for (size_t i = 1; i < count && is_alike; i++) {
         int32_t other = 0;
@@ -250,8 +254,8 @@ static bool all_alike(const reading *r, const kz_checkpoint_tensor *zero, int32_
 // Sets how the bytes become floats: by one scale for all, one for each element of the last
 // dimension, or one a direction; and by one zero point.
 static kazeia_status set_scale(const reading *r, kz_checkpoint_tensor *tensor, uint32_t direction,
-                               const kz_checkpoint_tensor *scale, const kz_checkpoint_tensor *zero,
-                               bool is_unsigned) {
+                               const kz_checkpoint_tensor *scale,
+                               const kz_checkpoint_tensor *zero) {
     const uint64_t count = scale && scale->type == KZ_F32 ? scale->byte_count / 4 : 0;
     const uint64_t last = tensor->rank > 0 ? tensor->dims[tensor->rank - 1] : 1;
     const bool is_split = direction < DIRECTION_LIMIT && count == DIRECTION_LIMIT;
@@ -269,7 +273,7 @@ static kazeia_status set_scale(const reading *r, kz_checkpoint_tensor *tensor, u
     tensor->scales = scale->bytes + (is_split ? 4 * (size_t)direction : 0);
     tensor->scale_count = is_split ? 1 : count;
     tensor->zero = value;
-    tensor->is_unsigned = is_unsigned;
+    tensor->is_unsigned = strcmp(tensor->type_name, types[TYPE_UINT8].name) == 0;
     return KAZEIA_OK;
 }
 
@@ -334,7 +338,6 @@ static kazeia_status add_weight(reading *r, const onnx_node *node, const weight_
     const uint32_t input = rule->inputs[which].weight;
     const kz_checkpoint_tensor *from = input_tensor(r, node, input);
     kz_checkpoint_tensor tensor = *from;
-    const bool is_unsigned = message_of(r, from)->data_type == TYPE_UINT8;
     KZ_TRY(name_weight(r->checkpoint, node, input, direction, &tensor.name));
     if (direction < DIRECTION_LIMIT && !split_direction(&tensor, direction)) {
         return KAZEIA_OK;
@@ -351,7 +354,7 @@ static kazeia_status add_weight(reading *r, const onnx_node *node, const weight_
         const uint32_t zero = rule->inputs[which].zero;
         KZ_TRY(set_scale(r, &tensor, direction,
                          scale > 0 ? input_tensor(r, node, scale) : scale_by_name(r, from->name),
-                         zero > 0 ? input_tensor(r, node, zero) : NULL, is_unsigned));
+                         zero > 0 ? input_tensor(r, node, zero) : NULL));
     }
     // Look-ups go by the initialisers' order until all are there.
     assert(r->checkpoint->tensor_count + r->added < r->checkpoint->tensor_capacity);
@@ -377,9 +380,8 @@ static kazeia_status settle_table(reading *r, const onnx_node *node) {
     for (size_t i = 0; i < r->table_count && node->n_input > 1; i++) {
         if (strcmp(r->tables[i].output, node->input[0]) == 0) {
             kz_checkpoint_tensor *table = &r->checkpoint->tensors[r->tables[i].tensor];
-            const bool is_unsigned = strcmp(table->type_name, types[TYPE_UINT8].name) == 0;
             return set_scale(r, table, DIRECTION_LIMIT, input_tensor(r, node, 1),
-                             input_tensor(r, node, 2), is_unsigned);
+                             input_tensor(r, node, 2));
         }
     }
     return KAZEIA_OK;

@@ -1,6 +1,6 @@
 // kokoro.c: Kokoro-82M: symbols of phonemes -> speech at 24 kHz.
 //   in   the ONNX file that quantises it to 8 bits (its nodes name the weights), vocab.json with
-//   the
+//   its
 //        symbols, a folder of voices: NAME.bin, f32 [rows][style]
 //   out  the graph of docs/abilities.md "speak", kind "kokoro"
 // The original is hexgrad's Kokoro; docs/models/kokoro.md says what the file computes otherwise.
@@ -11,6 +11,7 @@
 
 #include "base/file_system.h"
 #include "base/half.h"
+#include "exporter/checkpoint/cursor.h"
 #include "exporter/models/language.h"
 
 #define FRAME_LIMIT 440u // of a piece, 11 s: what its memory is planned for
@@ -99,10 +100,7 @@ static kazeia_status check_table(const kz_file_map *map, const char *path, size_
                        path, map->size, STYLE_ROWS_LIMIT, row_bytes);
     }
     for (size_t i = 0; i < map->size; i += 4) {
-        const uint8_t *at = map->bytes + i;
-        const uint32_t bits =
-            (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-        if (!isfinite(kz_float_from_bits(bits))) {
+        if (!isfinite(kz_float_from_bits(kz_read_u32(map->bytes + i)))) {
             return kz_fail(KAZEIA_BAD_FILE, "voice '%s': number %zu is not finite", path, i / 4);
         }
     }

@@ -39,6 +39,15 @@ uint32_t kz_kokoro_constant(kz_kokoro_graph *k, const char *name, uint64_t rows,
                             const float *values);
 // "STEM.ENDING" in graph memory.
 const char *kz_kokoro_name(kz_kokoro_graph *k, const char *stem, const char *ending);
+// A weight of `rows` rows in all, each of `columns` numbers, that the checkpoint has the other way
+// round; its rows are then added from one tensor or several.
+kz_graph_weight kz_kokoro_turned(const char *name, uint64_t rows, uint64_t columns);
+// Adds rows [first, first + count) of a tensor that has as many columns.
+void kz_kokoro_add_turned(kz_kokoro_graph *k, kz_graph_weight *weight, const char *source,
+                          uint64_t first, uint64_t count);
+// Extent `i` of a tensor; 0 after a failure.
+uint32_t kz_kokoro_extent(kz_kokoro_graph *k, const char *source, uint32_t i);
+uint32_t kz_kokoro_vector(kz_kokoro_graph *k, const char *name, uint64_t count, const char *source);
 // A part of a part: "ENDING" is added to all three stems.
 kz_kokoro_part kz_kokoro_inner(kz_kokoro_graph *k, const kz_kokoro_part *part, const char *ending);
 

@@ -16,10 +16,6 @@
 
 // --- Vectors and tables -------------------------------------------------------------------------
 
-static uint32_t vector(kz_kokoro_graph *k, const char *name, uint32_t count, const char *source) {
-    return kz_model_vector(k->graph, k->checkpoint, name, count, source);
-}
-
 static uint32_t rows_table(kz_kokoro_graph *k, const char *name, uint64_t rows, uint64_t columns,
                            const char *source) {
     const char *sources[] = {source, NULL};
@@ -33,8 +29,8 @@ static uint32_t layer_norm(kz_kokoro_graph *k, uint32_t x, const char *name, con
                            const char *bias, float epsilon) {
     const uint32_t columns = kz_method_columns_of(k->method, x);
     return kz_node_layer_norm(
-        k->method, x, vector(k, kz_kokoro_name(k, name, ".weight"), columns, weight),
-        vector(k, kz_kokoro_name(k, name, ".bias"), columns, bias), epsilon, KZ_NO_VALUE);
+        k->method, x, kz_kokoro_vector(k, kz_kokoro_name(k, name, ".weight"), columns, weight),
+        kz_kokoro_vector(k, kz_kokoro_name(k, name, ".bias"), columns, bias), epsilon, KZ_NO_VALUE);
 }
 
 // --- ALBERT -------------------------------------------------------------------------------------
@@ -69,28 +65,24 @@ typedef struct albert_layer {
 
 static uint32_t turned_weight(kz_kokoro_graph *k, const char *name, const char *const *nodes,
                               uint32_t count, uint32_t columns) {
-    kz_graph_weight weight = {
-        .name = name, .is_matrix = true, .rank = 2, .columns = columns, .shape = KZ_WEIGHT_TURNED};
+    kz_graph_weight weight = kz_kokoro_turned(name, 0, columns);
     for (uint32_t i = 0; i < count; i++) {
         const char *source = kz_graph_name(k->graph, ALBERT_NODE "/%s/MatMul[1]", nodes[i]);
         const kz_checkpoint_tensor *tensor = kz_kokoro_tensor(k, source);
-        if (tensor && (tensor->rank != 2 || tensor->dims[0] != columns ||
-                       !kz_checkpoint_has_elements(tensor))) {
-            kz_graph_note(k->graph,
-                          kz_fail(KAZEIA_BAD_FILE, "tensor '%s' has not %u rows", source, columns));
+        if (tensor && tensor->rank != 2) {
+            kz_graph_note(k->graph, kz_fail(KAZEIA_BAD_FILE, "tensor '%s' is no matrix", source));
         }
-        if (tensor && kz_graph_status(k->graph) == KAZEIA_OK) {
-            weight.pieces[weight.piece_count++] =
-                (kz_weight_piece){.tensor = tensor, .row_count = tensor->dims[1]};
-            weight.rows += tensor->dims[1];
-        }
+        const uint32_t rows = kz_kokoro_extent(k, source, 1);
+        kz_kokoro_add_turned(k, &weight, source, 0, rows);
+        weight.rows += rows;
     }
     return kz_graph_add_weight(k->graph, &weight);
 }
 
 static uint32_t albert_vector(kz_kokoro_graph *k, const char *name, uint32_t count,
                               const char *parameter) {
-    return vector(k, name, count, kz_graph_name(k->graph, ALBERT_PARAMETER ".%s", parameter));
+    return kz_kokoro_vector(k, name, count,
+                            kz_graph_name(k->graph, ALBERT_PARAMETER ".%s", parameter));
 }
 
 static uint32_t rows_of_weight(const kz_kokoro_graph *k, uint32_t weight) {

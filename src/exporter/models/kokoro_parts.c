@@ -40,21 +40,7 @@ float *kz_kokoro_room(kz_kokoro_graph *k, uint64_t count) {
 
 float *kz_kokoro_floats(kz_kokoro_graph *k, const char *name, uint64_t count) {
     const kz_checkpoint_tensor *tensor = kz_kokoro_tensor(k, name);
-    if (!tensor) {
-        return NULL;
-    }
-    const uint64_t rows = kz_checkpoint_row_count(tensor);
-    const uint64_t columns = kz_checkpoint_row_elements(tensor);
-    if (rows == 0 || columns != count / rows || count % rows != 0) {
-        kz_graph_note(k->graph, kz_fail(KAZEIA_BAD_FILE, "tensor '%s' has not %llu elements", name,
-                                        (unsigned long long)count));
-        return NULL;
-    }
-    float *floats = kz_kokoro_room(k, count);
-    for (uint64_t row = 0; floats && row < rows; row++) {
-        kz_graph_note(k->graph, kz_checkpoint_decode_row(tensor, row, floats + row * columns));
-    }
-    return kz_graph_status(k->graph) == KAZEIA_OK ? floats : NULL;
+    return tensor ? kz_model_floats(k->graph, tensor, count) : NULL;
 }
 
 uint32_t kz_kokoro_constant(kz_kokoro_graph *k, const char *name, uint64_t rows, uint64_t columns,
@@ -71,13 +57,13 @@ uint32_t kz_kokoro_constant(kz_kokoro_graph *k, const char *name, uint64_t rows,
                            .piece_count = 1});
 }
 
-static uint32_t vector(kz_kokoro_graph *k, const char *name, uint64_t count, const char *source) {
+uint32_t kz_kokoro_vector(kz_kokoro_graph *k, const char *name, uint64_t count,
+                          const char *source) {
     return kz_model_vector(k->graph, k->checkpoint, name, count, source);
 }
 
-// Adds rows [first, first + count) of a turned tensor with so many columns.
-static void add_turned(kz_kokoro_graph *k, kz_graph_weight *weight, const char *source,
-                       uint64_t first, uint64_t count) {
+void kz_kokoro_add_turned(kz_kokoro_graph *k, kz_graph_weight *weight, const char *source,
+                          uint64_t first, uint64_t count) {
     const kz_checkpoint_tensor *tensor = kz_kokoro_tensor(k, source);
     if (!tensor) {
         return;
@@ -95,7 +81,7 @@ static void add_turned(kz_kokoro_graph *k, kz_graph_weight *weight, const char *
         (kz_weight_piece){.tensor = tensor, .first_row = first, .row_count = count};
 }
 
-static kz_graph_weight turned(const char *name, uint64_t rows, uint64_t columns) {
+kz_graph_weight kz_kokoro_turned(const char *name, uint64_t rows, uint64_t columns) {
     return (kz_graph_weight){.name = name,
                              .is_matrix = true,
                              .is_precise = columns % KZ_BLOCK != 0,
@@ -105,8 +91,7 @@ static kz_graph_weight turned(const char *name, uint64_t rows, uint64_t columns)
                              .shape = KZ_WEIGHT_TURNED};
 }
 
-// Extent `i` of a tensor; 0 after a failure.
-static uint32_t extent(kz_kokoro_graph *k, const char *source, uint32_t i) {
+uint32_t kz_kokoro_extent(kz_kokoro_graph *k, const char *source, uint32_t i) {
     const kz_checkpoint_tensor *tensor = kz_kokoro_tensor(k, source);
     return tensor && tensor->dims[i] <= UINT16_MAX ? (uint32_t)tensor->dims[i] : 0;
 }
@@ -116,16 +101,16 @@ static uint32_t extent(kz_kokoro_graph *k, const char *source, uint32_t i) {
 uint32_t kz_kokoro_linear(kz_kokoro_graph *k, uint32_t x, const kz_kokoro_part *part,
                           kz_linear_options options) {
     const char *source = kz_kokoro_name(k, part->node, "/MatMul[1]");
-    const uint64_t rows = extent(k, source, 1);
-    kz_graph_weight weight = turned(part->name, rows, kz_method_columns_of(k->method, x));
-    add_turned(k, &weight, source, 0, rows);
-    options.bias = vector(k, kz_kokoro_name(k, part->name, ".bias"), rows,
-                          kz_kokoro_name(k, part->parameter, ".bias"));
+    const uint64_t rows = kz_kokoro_extent(k, source, 1);
+    kz_graph_weight weight = kz_kokoro_turned(part->name, rows, kz_method_columns_of(k->method, x));
+    kz_kokoro_add_turned(k, &weight, source, 0, rows);
+    options.bias = kz_kokoro_vector(k, kz_kokoro_name(k, part->name, ".bias"), rows,
+                                    kz_kokoro_name(k, part->parameter, ".bias"));
     return kz_node_linear(k->method, x, kz_graph_add_weight(k->graph, &weight), &options);
 }
 
 uint32_t kz_kokoro_margin(kz_kokoro_graph *k, const kz_kokoro_part *part, uint32_t dilation) {
-    const uint32_t kernel = extent(k, kz_kokoro_name(k, part->node, "/Conv[1]"), 2);
+    const uint32_t kernel = kz_kokoro_extent(k, kz_kokoro_name(k, part->node, "/Conv[1]"), 2);
     return kernel > 0 ? (kernel - 1) * dilation / 2 : 0;
 }
 
@@ -167,8 +152,8 @@ uint32_t kz_kokoro_convolve(kz_kokoro_graph *k, uint32_t x, const kz_kokoro_part
                                                options->is_precise, &kernel);
     const uint64_t rows = weight < k->graph->weight_count ? k->graph->weights[weight].rows : 0;
     const uint32_t bias = options->has_bias
-                              ? vector(k, kz_kokoro_name(k, part->name, ".bias"), rows,
-                                       kz_kokoro_name(k, part->parameter, ".bias"))
+                              ? kz_kokoro_vector(k, kz_kokoro_name(k, part->name, ".bias"), rows,
+                                                 kz_kokoro_name(k, part->parameter, ".bias"))
                               : KZ_NO_VALUE;
     const kz_linear_options linear = {bias, options->residual, options->out, KZ_ACTIVATION_NONE};
     if (kernel == 1 && options->stride == 1) {
@@ -200,12 +185,13 @@ uint32_t kz_kokoro_lstm(kz_kokoro_graph *k, uint32_t x, const kz_kokoro_part *pa
         inputs[d] = kz_graph_name(k->graph, "%s/LSTM[1].%u", part->node, d);
         recurrents[d] = kz_graph_name(k->graph, "%s/LSTM[2].%u", part->node, d);
     }
-    const uint32_t hidden = extent(k, recurrents[0], 0);
+    const uint32_t hidden = kz_kokoro_extent(k, recurrents[0], 0);
     const uint32_t gates = 4 * hidden;
-    kz_graph_weight input = turned(kz_kokoro_name(k, part->name, ".input"), (uint64_t)2 * gates,
-                                   kz_method_columns_of(k->method, x));
-    add_turned(k, &input, inputs[0], 0, gates);
-    add_turned(k, &input, inputs[1], 0, gates);
+    kz_graph_weight input =
+        kz_kokoro_turned(kz_kokoro_name(k, part->name, ".input"), (uint64_t)2 * gates,
+                         kz_method_columns_of(k->method, x));
+    kz_kokoro_add_turned(k, &input, inputs[0], 0, gates);
+    kz_kokoro_add_turned(k, &input, inputs[1], 0, gates);
     kz_linear_options options = KZ_LINEAR_PLAIN;
     options.bias = lstm_bias(k, part, gates);
     const uint32_t both =
@@ -214,9 +200,9 @@ uint32_t kz_kokoro_lstm(kz_kokoro_graph *k, uint32_t x, const kz_kokoro_part *pa
         out != KZ_NO_VALUE ? out
                            : kz_method_rows(k->method, kz_method_rows_of(k->method, x), 2 * hidden);
     for (uint32_t d = 0; d < 2; d++) {
-        kz_graph_weight weight =
-            turned(kz_graph_name(k->graph, "%s.recurrent.%u", part->name, d), gates, hidden);
-        add_turned(k, &weight, recurrents[d], 0, gates);
+        kz_graph_weight weight = kz_kokoro_turned(
+            kz_graph_name(k->graph, "%s.recurrent.%u", part->name, d), gates, hidden);
+        kz_kokoro_add_turned(k, &weight, recurrents[d], 0, gates);
         kz_lstm_options memory = KZ_LSTM_PLAIN;
         memory.out = kz_method_view(k->method, result, d * hidden, hidden);
         memory.is_reversed = d == 1;
@@ -233,10 +219,10 @@ uint32_t kz_kokoro_lstm(kz_kokoro_graph *k, uint32_t x, const kz_kokoro_part *pa
 static uint32_t gamma_beta(kz_kokoro_graph *k, const kz_kokoro_part *part, uint32_t columns) {
     const char *source = kz_kokoro_name(k, part->node, "/fc/Gemm_MatMul[1]");
     const char *bias_source = kz_kokoro_name(k, part->parameter, ".fc.bias");
-    const uint64_t known = extent(k, source, 1) / 2;
+    const uint64_t known = kz_kokoro_extent(k, source, 1) / 2;
     const uint64_t style = kz_method_columns_of(k->method, k->style);
     kz_graph_weight weight =
-        turned(kz_kokoro_name(k, part->name, ".style"), 2 * (uint64_t)columns, style);
+        kz_kokoro_turned(kz_kokoro_name(k, part->name, ".style"), 2 * (uint64_t)columns, style);
     float *bias = kz_kokoro_room(k, 2 * (uint64_t)columns);
     const float *values = kz_kokoro_floats(k, bias_source, 2 * known);
     if (kz_graph_status(k->graph) == KAZEIA_OK && known > columns) {
@@ -244,7 +230,7 @@ static uint32_t gamma_beta(kz_kokoro_graph *k, const kz_kokoro_part *part, uint3
                                         source, (unsigned long long)known, columns));
     }
     for (uint32_t half = 0; half < 2 && kz_graph_status(k->graph) == KAZEIA_OK; half++) {
-        add_turned(k, &weight, source, half * known, known);
+        kz_kokoro_add_turned(k, &weight, source, half * known, known);
         if (known < columns) {
             weight.pieces[weight.piece_count++] = (kz_weight_piece){.row_count = columns - known};
         }
@@ -286,7 +272,7 @@ static uint32_t repeat(kz_kokoro_graph *k, uint32_t x) {
 static uint32_t pool(kz_kokoro_graph *k, uint32_t x, const kz_kokoro_part *part) {
     const char *source = kz_kokoro_name(k, part->node, "/pool/ConvTranspose[1]");
     const uint32_t columns = kz_method_columns_of(k->method, x);
-    const uint32_t known = extent(k, source, 0);
+    const uint32_t known = kz_kokoro_extent(k, source, 0);
     const float *taps = kz_kokoro_floats(k, source, (uint64_t)3 * known);
     const float *bias =
         kz_kokoro_floats(k, kz_kokoro_name(k, part->parameter, ".pool.bias"), known);

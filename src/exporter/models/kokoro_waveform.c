@@ -1,6 +1,6 @@
 // kokoro_waveform.c: encodings of symbols and their durations -> samples.
-//   in   "hidden" and "text" of the method "durations"; for each frame the symbol that it belongs
-//   to out  method "waveform": 600 samples a frame, 40 frames a second
+//   in   "hidden" and "text" of the method "durations"; the symbol that each frame belongs to
+//   out  method "waveform": 600 samples a frame, 40 frames a second
 // Pitch and energy first, then a decoder that hears both, then a generator: sines of the pitch as
 // a spectrum, upsampling, residual blocks with snakes, and the inverse spectrum.
 //

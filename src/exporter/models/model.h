@@ -52,6 +52,8 @@ uint32_t kz_model_convolution(kz_graph *graph, const kz_checkpoint *checkpoint, 
 // A vector of `count` elements from one tensor of any shape with that many elements.
 uint32_t kz_model_vector(kz_graph *graph, const kz_checkpoint *checkpoint, const char *name,
                          uint64_t count, const char *source);
+// All of a tensor, `count` numbers, in graph memory; NULL after a failure.
+float *kz_model_floats(kz_graph *graph, const kz_checkpoint_tensor *tensor, uint64_t count);
 // A vector put together from `source_count` parts of equal length; a NULL source is zeros.
 uint32_t kz_model_joined_vector(kz_graph *graph, const kz_checkpoint *checkpoint, const char *name,
                                 uint64_t part_count, const char *const *sources,

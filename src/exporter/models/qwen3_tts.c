@@ -168,16 +168,21 @@ void kz_tts_add_talker(kz_tts *tts) {
 
 // --- The definition -----------------------------------------------------------------------------
 
-// What the codec makes of the codes before it stretches them: a twentieth of its work, and a third
-// of the noise that eight bits would give it.
-static bool is_front_of_codec(const char *name) {
-    static const char *const fronts[] = {"codec.pre", "codec.transformer.", "codec.first"};
-    for (size_t i = 0; i < sizeof fronts / sizeof *fronts; i++) {
-        if (strncmp(name, fronts[i], strlen(fronts[i])) == 0) {
+// `beginnings` ends with NULL.
+static bool begins_with_one(const char *name, const char *const *beginnings) {
+    for (; *beginnings; beginnings++) {
+        if (strncmp(name, *beginnings, strlen(*beginnings)) == 0) {
             return true;
         }
     }
     return false;
+}
+
+// What the codec makes of the codes before it stretches them: a twentieth of its work, and a third
+// of the noise that eight bits would give it.
+static bool is_front_of_codec(const char *name) {
+    static const char *const fronts[] = {"codec.pre", "codec.transformer.", "codec.first", NULL};
+    return begins_with_one(name, fronts);
 }
 
 // Codec and speaker: in four bits their sound has a tenth of itself as noise.
@@ -209,13 +214,8 @@ static void mark_pieces(const kz_tts *tts, const kz_checkpoint *from, bool *are_
 static bool may_be_left_out(const char *name) {
     static const char *const parts[] = {"decoder.quantizer.rvq_first.input_proj.",
                                         "decoder.quantizer.rvq_rest.input_proj.",
-                                        "encoder.quantizer."};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (strncmp(name, parts[i], strlen(parts[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
+                                        "encoder.quantizer.", NULL};
+    return begins_with_one(name, parts);
 }
 
 // A tensor that nothing computes with (a bias, say) would make the voice wrong without a word.

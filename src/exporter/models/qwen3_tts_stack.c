@@ -65,7 +65,6 @@ uint32_t kz_tts_constant(kz_tts *tts, const char *name, uint32_t rank, int64_t r
 float *kz_tts_floats(kz_tts *tts, const kz_checkpoint *from, const char *source, int64_t count) {
     const kz_checkpoint_tensor *tensor = NULL;
     kz_graph *graph = tts->graph;
-    float *values = NULL;
     if (kz_graph_status(graph) != KAZEIA_OK) {
         return NULL;
     }
@@ -75,20 +74,7 @@ float *kz_tts_floats(kz_tts *tts, const kz_checkpoint *from, const char *source,
     }
     // Tensors lie in one array, so the difference is the index.
     tts->are_read[from == tts->codec][tensor - kz_checkpoint_tensor_at(from, 0)] = true;
-    const uint64_t columns = kz_checkpoint_row_elements(tensor);
-    const uint64_t rows = kz_checkpoint_row_count(tensor);
-    if (columns * rows != (uint64_t)count) {
-        kz_graph_note(graph,
-                      kz_fail(KAZEIA_BAD_FILE, "tensor '%s' has %llu elements, expected %lld",
-                              source, (unsigned long long)(columns * rows), (long long)count));
-        return NULL;
-    }
-    kz_graph_note(graph,
-                  kz_bump_take(&graph->memory, (size_t)count, sizeof *values, (void **)&values));
-    for (uint64_t row = 0; values && row < rows; row++) {
-        kz_graph_note(graph, kz_checkpoint_decode_row(tensor, row, values + row * columns));
-    }
-    return kz_graph_status(graph) == KAZEIA_OK ? values : NULL;
+    return kz_model_floats(graph, tensor, (uint64_t)count);
 }
 
 // --- Layers -------------------------------------------------------------------------------------

@@ -179,3 +179,22 @@ kazeia_status kz_config_require(const json_t *object, const char *file, const ch
     *out_value = value;
     return KAZEIA_OK;
 }
+
+float *kz_model_floats(kz_graph *graph, const kz_checkpoint_tensor *tensor, uint64_t count) {
+    const uint64_t columns = kz_checkpoint_row_elements(tensor);
+    const uint64_t rows = kz_checkpoint_row_count(tensor);
+    float *values = NULL;
+    if (rows == 0 || columns * rows != count) {
+        kz_graph_note(graph,
+                      kz_fail(KAZEIA_BAD_FILE, "tensor '%s' has %llu elements, expected %llu",
+                              tensor->name, (unsigned long long)(columns * rows),
+                              (unsigned long long)count));
+        return NULL;
+    }
+    kz_graph_note(graph,
+                  kz_bump_take(&graph->memory, (size_t)count, sizeof *values, (void **)&values));
+    for (uint64_t row = 0; values && row < rows; row++) {
+        kz_graph_note(graph, kz_checkpoint_decode_row(tensor, row, values + row * columns));
+    }
+    return kz_graph_status(graph) == KAZEIA_OK ? values : NULL;
+}
