@@ -95,25 +95,7 @@ SIMD_INLINE void v_store(float *to, vfloat a) {
     vst1q_f32(to + 12, a.part[3]);
 }
 
-// The ends of rows go through a copy, as with AVX2.
-SIMD_INLINE vfloat v_load_some(const float *from, size_t count) {
-    if (count == 16) {
-        return v_load(from);
-    }
-    float lanes[16] = {0.0f};
-    memcpy(lanes, from, count * sizeof *from);
-    return v_load(lanes);
-}
-
-SIMD_INLINE void v_store_some(float *to, vfloat a, size_t count) {
-    if (count == 16) {
-        v_store(to, a);
-        return;
-    }
-    float lanes[16];
-    v_store(lanes, a);
-    memcpy(to, lanes, count * sizeof *to);
-}
+#include "kernels/tile/ends_tile.h"
 
 SIMD_INLINE vfloat v_load_f16(const uint16_t *from) {
     const float16x8_t first = vreinterpretq_f16_u16(vld1q_u16(from));

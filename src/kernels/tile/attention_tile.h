@@ -3,11 +3,11 @@
 // in: math_tile.h included before. out: the attention_* kernels, and what attention_bulk_tile.h
 // shares: kv_load, score_tile, soften, join. Rows are taken in parts (kernels.h), each with a
 // maximum of its own; nothing depends on the other tokens of the call, nor on which thread does a
-// part. Query heads of a kv head go together, so that
-// a key is read and converted once for four of them. Decoding a long context is bound by memory and
-// a head's rows lie apart: rows are asked for ahead, a part's values while its keys are scored. An
-// i8 head's scale is taken out of its sums. Head sizes that are no multiple of 16 are too rare for
-// code of their own: they run the reference.
+// part. Query heads of a kv head go together, so that a key is read and converted once for four of
+// them. Decoding a long context is bound by memory: the kv heads of a part are done together, block
+// of rows by block, and the next block is asked for meanwhile. An i8 head's scale is taken out of
+// its sums. Head sizes that are no multiple of 16 are too rare for code of their own: they run the
+// reference.
 #include <math.h>
 #include <string.h>
 
@@ -158,13 +158,18 @@ typedef struct head_unit {
     int heads;                // 1 to HEADS_AT_ONCE
 } head_unit;
 
-// The scales of a block of i8 heads.
-SIMD_INLINE vfloat block_scales(const uint8_t *heads, const size_t *at) {
+// Multiplies what `heads` query heads have for a block of rows, scores or weights, by the scales of
+// the block's i8 heads.
+SIMD_INLINE void scale_block(int heads, const uint8_t *rows, const size_t *at, float *values) {
     float scales[BLOCK_ROWS];
     for (size_t i = 0; i < BLOCK_ROWS; i++) {
-        memcpy(scales + i, heads + at[i], sizeof *scales);
+        memcpy(scales + i, rows + at[i], sizeof *scales);
     }
-    return v_load(scales);
+    SIMD_UNROLL
+    for (int h = 0; h < heads; h++) {
+        float *own = values + h * PART_ROWS_MOST;
+        v_store(own, v_mul(v_load(own), v_load(scales)));
+    }
 }
 
 // Rows that a score tile of `queries` takes: three queries leave four of its sixteen sums unused.
@@ -243,12 +248,7 @@ SIMD_INLINE void score_block(kz_type type, int heads, const head_unit *unit, siz
                    scores + i);
     }
     if (type == KZ_I8) {
-        const vfloat scales = block_scales(keys, at);
-        SIMD_UNROLL
-        for (int h = 0; h < heads; h++) {
-            float *own = scores + h * PART_ROWS_MOST;
-            v_store(own, v_mul(v_load(own), scales));
-        }
+        scale_block(heads, keys, at, scores);
     }
 }
 
@@ -351,12 +351,7 @@ SIMD_INLINE void add_block(kz_type type, int heads, const head_unit *unit, size_
                            const uint8_t *values, const size_t *at, size_t row, size_t row_end,
                            float *weights) {
     if (type == KZ_I8) {
-        const vfloat scales = block_scales(values, at);
-        SIMD_UNROLL
-        for (int h = 0; h < heads; h++) {
-            float *own = weights + h * PART_ROWS_MOST;
-            v_store(own, v_mul(v_load(own), scales));
-        }
+        scale_block(heads, values, at, weights);
     }
     SIMD_UNROLL
     for (int h = 0; h < heads; h += SIMD_HEADS) {

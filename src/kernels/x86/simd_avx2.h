@@ -63,26 +63,7 @@ SIMD_INLINE void v_store(float *to, vfloat a) {
     _mm256_storeu_ps(to + 8, a.high);
 }
 
-// Without masks of lanes the ends of rows go through a copy; whole vectors, by far the most, do
-// not.
-SIMD_INLINE vfloat v_load_some(const float *from, size_t count) {
-    if (count == 16) {
-        return v_load(from);
-    }
-    float lanes[16] = {0.0f};
-    memcpy(lanes, from, count * sizeof *from);
-    return v_load(lanes);
-}
-
-SIMD_INLINE void v_store_some(float *to, vfloat a, size_t count) {
-    if (count == 16) {
-        v_store(to, a);
-        return;
-    }
-    float lanes[16];
-    v_store(lanes, a);
-    memcpy(to, lanes, count * sizeof *to);
-}
+#include "kernels/tile/ends_tile.h"
 
 SIMD_INLINE vfloat v_load_f16(const uint16_t *from) {
     const __m128i *halves = (const __m128i *)(const void *)from;
@@ -285,15 +266,7 @@ SIMD_INLINE vint i_look_up(vint table, vint indices) {
                   _mm256_shuffle_epi8(table.high, indices.high)};
 }
 
-typedef vint vsteps;
-typedef vint vfour;
-
-// Four activations of group `group` of a block, repeated as the steps take them.
-SIMD_INLINE vfour i_four(const int8_t *q, size_t group) {
-    int32_t four;
-    memcpy(&four, q + 4 * group, sizeof four);
-    return i_set(four);
-}
+#include "kernels/x86/simd_steps.h"
 
 #ifdef SIMD_AVXVNNI
 
@@ -423,19 +396,6 @@ SIMD_INLINE void v_transpose(vfloat rows[16]) {
     for (int i = 0; i < 16; i++) {
         rows[i] = (vfloat){quarters[i / 8][0][i % 8], quarters[i / 8][1][i % 8]};
     }
-}
-
-SIMD_INLINE void simd_ask_near(const void *line) {
-    _mm_prefetch(line, _MM_HINT_T0);
-}
-
-SIMD_INLINE void simd_ask_far(const void *line) {
-    _mm_prefetch(line, _MM_HINT_T1);
-}
-
-// Compilers count on finish_panel for this and leave it out.
-SIMD_INLINE void simd_leave(void) {
-    _mm256_zeroupper();
 }
 
 #endif

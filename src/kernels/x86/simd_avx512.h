@@ -252,15 +252,7 @@ SIMD_INLINE vint i_look_up(vint table, vint indices) {
 #define SIMD_SIGNED_OFFSET 128
 #define SIMD_LANE_PRODUCTS 1 // lanes of 32 bits hold any number
 
-typedef vint vsteps;
-typedef vint vfour;
-
-// Four activations of group `group` of a block, repeated as the steps take them.
-SIMD_INLINE vfour i_four(const int8_t *q, size_t group) {
-    int32_t four;
-    memcpy(&four, q + 4 * group, sizeof four);
-    return i_set(four);
-}
+#include "kernels/x86/simd_steps.h"
 
 SIMD_INLINE vint i_signed(vint bytes) {
     return _mm512_xor_si512(bytes, _mm512_set1_epi8(-128));
@@ -331,21 +323,6 @@ SIMD_INLINE void v_transpose(vfloat rows[16]) {
         rows[8 + j] = _mm512_shuffle_f32x4(a, c, 0xdd);
         rows[12 + j] = _mm512_shuffle_f32x4(b, d, 0xdd);
     }
-}
-
-// Asks for a line that will be read soon, into the first and into the second cache.
-SIMD_INLINE void simd_ask_near(const void *line) {
-    _mm_prefetch(line, _MM_HINT_T0);
-}
-
-SIMD_INLINE void simd_ask_far(const void *line) {
-    _mm_prefetch(line, _MM_HINT_T1);
-}
-
-// Ends a kernel: code without AVX would run slower while the upper halves are in use. Compilers
-// leave it out where the last call is one of their own functions.
-SIMD_INLINE void simd_leave(void) {
-    _mm256_zeroupper();
 }
 
 #endif
