@@ -239,14 +239,13 @@ kazeia_status kz_hearing_run(kz_hearing *hearing, kz_command_hypothesis out[KZ_H
         kz_command_trie_reset(hearing->trie);
     }
     kazeia_status status = search(hearing, &found, &found_count, &cost);
-    // Sound that leads through so many sentences is none of them.
-    if (kz_command_trie_status(hearing->trie) == KAZEIA_OUT_OF_MEMORY) {
+    // Sound that leads through so many sentences is none of them; nor is it when they are so
+    // different from each other that the cache has no rows for them all.
+    const bool is_full = kz_command_trie_status(hearing->trie) == KAZEIA_OUT_OF_MEMORY;
+    if (is_full) {
         kz_command_trie_reset(hearing->trie);
-        found_count = 0;
-        status = KAZEIA_OK;
     }
-    // So are sentences so different from each other that the cache has no rows for them all.
-    if (status == KAZEIA_BUSY) {
+    if (is_full || status == KAZEIA_BUSY) {
         found_count = 0;
         status = KAZEIA_OK;
     }
