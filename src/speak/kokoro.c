@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "speak/kokoro_symbols.h"
+
 enum { DURATION_SYMBOLS, DURATION_VOICE, DURATION_INPUTS };
 enum { DURATION_FRAMES, DURATION_HIDDEN, DURATION_TEXT, DURATION_OUTPUTS };
 enum { WAVE_HIDDEN, WAVE_TEXT, WAVE_INDEX, WAVE_VOICE, WAVE_INPUTS };
@@ -190,15 +192,17 @@ kazeia_status kz_kokoro_choose(kz_kokoro *kokoro, const char *speaker) {
     return fail_unknown(kokoro, speaker);
 }
 
+const char *kz_kokoro_speaker_of(const kz_kokoro *kokoro) {
+    return kokoro->speakers[kokoro->speaker];
+}
+
 const char *kz_kokoro_language_of(const kz_kokoro *kokoro) {
     return kokoro->languages[kokoro->speaker];
 }
 
 const char *kz_kokoro_speaker_for(const kz_kokoro *kokoro, const char *language) {
-    const size_t length = strlen(language);
     for (size_t i = 0; i < kokoro->speaker_count; i++) {
-        const char *own = kokoro->languages[i];
-        if (strncmp(own, language, length) == 0 && (own[length] == '\0' || own[length] == '-')) {
+        if (kz_kokoro_is_language(language, kokoro->languages[i])) {
             return kokoro->speakers[i];
         }
     }

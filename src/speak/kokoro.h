@@ -37,10 +37,11 @@ const kz_kokoro_shape *kz_kokoro_shape_of(const kz_kokoro *kokoro);
 // Chooses a speaker of the program, as "ff_siwis"; the first one is chosen at creation. NOT_FOUND
 // lists them.
 KAZEIA_MUST_CHECK kazeia_status kz_kokoro_choose(kz_kokoro *kokoro, const char *speaker);
+// The chosen speaker.
+const char *kz_kokoro_speaker_of(const kz_kokoro *kokoro);
 // The chosen speaker's language as the program says it, "fr", "en-us", "en-gb"...
 const char *kz_kokoro_language_of(const kz_kokoro *kokoro);
-// The name of a speaker of that language, the first one; NULL when there is none. "en" finds
-// "en-us" and "en-gb".
+// The name of a speaker of that language, the first one; NULL when there is none.
 const char *kz_kokoro_speaker_for(const kz_kokoro *kokoro, const char *language);
 
 // How many frames each of `count` symbols lasts at `speed` (1: as learnt; 0.5 to 2), pads included:

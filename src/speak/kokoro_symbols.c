@@ -56,6 +56,12 @@ static const kz_kokoro_language languages[] = {
     {"hi", "hi", RULES(general_rules)},
 };
 
+bool kz_kokoro_is_language(const char *wanted, const char *language) {
+    const size_t length = strlen(wanted);
+    return strncmp(wanted, language, length) == 0 &&
+           (language[length] == '\0' || language[length] == '-');
+}
+
 const kz_kokoro_language *kz_kokoro_find_language(const char *name) {
     for (size_t i = 0; i < sizeof languages / sizeof languages[0]; i++) {
         if (strcmp(languages[i].name, name) == 0) {

@@ -24,6 +24,8 @@ typedef struct kz_kokoro_language {
     size_t rule_count;
 } kz_kokoro_language;
 
+// Whether `language` is `wanted` or a kind of it: "en-gb" is "en".
+bool kz_kokoro_is_language(const char *wanted, const char *language);
 // NULL when there is no such language.
 const kz_kokoro_language *kz_kokoro_find_language(const char *name);
 

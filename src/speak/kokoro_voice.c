@@ -369,17 +369,11 @@ static void close_voice(kz_voice *base) {
 
 // --- Opening ------------------------------------------------------------------------------------
 
-// "en" is the same language as "en-gb".
-static bool is_same_language(const char *wanted, const char *other) {
-    const size_t length = strlen(wanted);
-    return strncmp(wanted, other, length) == 0 && (other[length] == '\0' || other[length] == '-');
-}
-
 static kazeia_status choose_usual(kokoro_voice *voice, const char *language) {
     for (size_t i = 0; i < sizeof usual_speakers / sizeof usual_speakers[0]; i++) {
-        if (is_same_language(usual_speakers[i].language, language) &&
+        if (kz_kokoro_is_language(usual_speakers[i].language, language) &&
             kz_kokoro_choose(voice->kokoro, usual_speakers[i].speaker) == KAZEIA_OK &&
-            is_same_language(language, kz_kokoro_language_of(voice->kokoro))) {
+            kz_kokoro_is_language(language, kz_kokoro_language_of(voice->kokoro))) {
             return KAZEIA_OK;
         }
     }
@@ -392,7 +386,7 @@ static kazeia_status choose_usual(kokoro_voice *voice, const char *language) {
 // A speaker may read another language, with an accent.
 static kazeia_status choose_language(kokoro_voice *voice, const char *language) {
     const char *own = kz_kokoro_language_of(voice->kokoro);
-    const char *read = language == NULL || is_same_language(language, own) ? own : language;
+    const char *read = language == NULL || kz_kokoro_is_language(language, own) ? own : language;
     const kz_kokoro_language *found = kz_kokoro_find_language(read);
     if (found == NULL) {
         found = kz_kokoro_find_language(strcmp(read, "en") == 0 ? "en-us" : "");
@@ -409,8 +403,15 @@ static kazeia_status choose_language(kokoro_voice *voice, const char *language) 
 
 static kazeia_status set_language(kz_voice *base, const char *language) {
     kokoro_voice *voice = of(base);
-    KZ_TRY(choose_usual(voice, language));
-    return choose_language(voice, language);
+    const char *before = kz_kokoro_speaker_of(voice->kokoro);
+    kazeia_status status = choose_usual(voice, language);
+    if (status == KAZEIA_OK) {
+        status = choose_language(voice, language);
+    }
+    if (status != KAZEIA_OK) {
+        KZ_TRY(kz_kokoro_choose(voice->kokoro, before)); // it is one of its speakers
+    }
+    return status;
 }
 
 static const kz_voice_table kokoro_voice_table = {

@@ -13,8 +13,7 @@
 
 // The strings may go after opening.
 typedef struct kz_kokoro_settings {
-    const char
-        *speaker; // one of the program's; NULL or "": the usual one of the language, or of French
+    const char *speaker;  // NULL or "": the usual one of the language, or of French
     const char *language; // of the text, as "fr" or "en-gb"; NULL: the speaker's
     float speed;          // 0.5 to 2; 0 counts as 1
     // Is shown the ids of each piece before it is said; NULL: nobody. For tests and measurements.
