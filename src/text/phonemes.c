@@ -109,8 +109,9 @@ static bool ends_with(const kz_text_buffer *ipa, size_t start, const char *mark)
            memcmp(ipa->bytes + ipa->count - length, mark, length) == 0;
 }
 
-// "..." is a mark of its own; any other stop that is repeated says no more than one.
-static bool is_spoken_for(kz_text_buffer *ipa, size_t start, const sign *found) {
+// "..." is a mark of its own, so a second dot takes the first one back; any other stop that is
+// repeated says no more than one. True: nothing is to be written.
+static bool absorb_mark(kz_text_buffer *ipa, size_t start, const sign *found) {
     const bool is_repeated = ends_with(ipa, start, found->mark);
     if (found->code_point == '.' && is_repeated) {
         kz_text_buffer_cut(ipa, ipa->count - 1);
@@ -124,7 +125,7 @@ static bool is_spoken_for(kz_text_buffer *ipa, size_t start, const sign *found) 
 static kazeia_status append_mark(kz_text_buffer *ipa, size_t start, const sign *found,
                                  bool is_spaced) {
     const size_t count = ipa->count;
-    if (is_spoken_for(ipa, start, found)) {
+    if (absorb_mark(ipa, start, found)) {
         return KAZEIA_OK;
     }
     const char *mark = ipa->count < count ? "…" : found->mark;
