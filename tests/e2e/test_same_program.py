@@ -9,12 +9,14 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
 
-HOST = sys.argv[1:2]
 TARGET = sys.argv[2:]
-del sys.argv[1:]
+del sys.argv[2:]
+
+from program import PROGRAM, Program  # takes the first argument
+
+HOST = [PROGRAM]
 GOLDEN = pathlib.Path("tests/golden/llama/gguf")
 LEVELS = ["neon", "dotprod", "i8mm"]
 
@@ -34,16 +36,7 @@ def run(machine, *arguments, level=""):
                           text=True, timeout=300, env={**os.environ, "KAZEIA_CPU": level})
 
 
-class SameProgram(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.temporary = tempfile.TemporaryDirectory()
-        cls.folder = pathlib.Path(cls.temporary.name)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.temporary.cleanup()
-
+class SameProgram(Program):
     def last_line(self, machine, *arguments, level=""):
         result = run(machine, *arguments, level=level)
         self.assertEqual((result.returncode, result.stderr), (0, ""), (arguments, level, result.stdout))
