@@ -143,11 +143,11 @@ static kazeia_status print_json(cli_run *run, const cli_talker *talker,
 static kazeia_status print_result(cli_run *run, const cli_talker *talker,
                                   const bench_result *result) {
     const cli_options *options = &run->options;
-    uint32_t threads = 0;
-    const char *kernel = kazeia_runtime_kernel(talker->runtime, &threads);
     if (options->is_json) {
         return print_json(run, talker, result);
     }
+    uint32_t threads = 0;
+    const char *kernel = kazeia_runtime_kernel(talker->runtime, &threads);
     CLI_TRY(cli_print(&run->failure,
                       "load       %10.1f ms\n"
                       "prefill    %10.1f tokens/s   %llu tokens, the first logits after %.1f ms\n"

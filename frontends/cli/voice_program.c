@@ -179,6 +179,13 @@ static kazeia_status write_array(cli_run *run, const cli_array *from, const char
     return cli_array_write(&array, path, &run->failure);
 }
 
+static kazeia_status write_codes(cli_run *run, const cli_voice_program *program) {
+    CLI_TRY(write_array(run, &program->prefill, "prefill", false, false));
+    CLI_TRY(write_array(run, &program->logits, "logits", false, false));
+    CLI_TRY(write_array(run, &program->choices, "code0", true, true));
+    return write_array(run, &program->codes, "codes", true, false);
+}
+
 kazeia_status cli_voice_program_dump(cli_run *run, const cli_voice_program *program) {
     if (!program->is_dumping) {
         return KAZEIA_OK;
@@ -188,12 +195,9 @@ kazeia_status cli_voice_program_dump(cli_run *run, const cli_voice_program *prog
     }
     if (program->symbols.rows > 0) {
         CLI_TRY(write_array(run, &program->symbols, "symbols", true, true));
-        return write_array(run, &program->sound, "wav", false, true);
+    } else {
+        CLI_TRY(write_codes(run, program));
     }
-    CLI_TRY(write_array(run, &program->prefill, "prefill", false, false));
-    CLI_TRY(write_array(run, &program->logits, "logits", false, false));
-    CLI_TRY(write_array(run, &program->choices, "code0", true, true));
-    CLI_TRY(write_array(run, &program->codes, "codes", true, false));
     return write_array(run, &program->sound, "wav", false, true);
 }
 
