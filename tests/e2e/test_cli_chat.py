@@ -481,26 +481,22 @@ class Chat(program.Program):
                           "refuse", standard_input=lines)
 
     def stop(self, number, *arguments):
-        """Ends a run that waits for input by a signal: its exit code, and how long it took."""
+        """Ends a run that waits for input by a signal: its exit code."""
         with subprocess.Popen([program.PROGRAM, *arguments], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=self.environment()) as process:
             process.stdin.write(b'"a"\n')
             process.stdin.flush()
             process.stdout.readline()
-            start = time.monotonic()
             process.send_signal(number)
-            code = process.wait(20)
-            return code, time.monotonic() - start
+            return process.wait(20)
 
     def test_ctrl_c(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             for arguments in (["tokenize", "--model", "tiny"],
                               ["chat", "--model", "tiny", "--max-tokens", "2"]):
                 with self.subTest((number, arguments)):
-                    code, seconds = self.stop(number, *arguments)
-                    self.assertEqual(code, 130)
-                    self.assertLess(seconds, 5)
+                    self.assertEqual(self.stop(number, *arguments), 130)
 
     # Stopped at any moment, an export leaves the whole program or none, and nothing beside it.
     def test_ctrl_c_in_an_export(self):

@@ -253,10 +253,8 @@ class Speech(program.Program):
             process.stdin.flush()
             while not any("stopped.wav" in name for name in os.listdir(self.folder)):
                 time.sleep(0.01)
-            start = time.monotonic()
             process.send_signal(signal.SIGINT)
             self.assertEqual(process.wait(20), 130)
-            self.assertLess(time.monotonic() - start, 5)
         self.assertEqual([name for name in os.listdir(self.folder) if "stopped.wav" in name], [])
 
     def turn(self, *more):
