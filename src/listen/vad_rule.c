@@ -7,8 +7,10 @@
 // The network is sure of a voice a syllable late now and then, when what came before has left it in
 // doubt, but it stirs from the first sound on. Silence and noise stay below.
 #define STIRRING 0.07f
-#define STIRRING_WINDOWS 12u // a span begins at most so much before the network is sure
-#define CALM_WINDOWS 2u      // what ends the stirring
+// A span begins at most so much before the network is sure: an inhaled breath, which stirs it too,
+// may be longer.
+#define STIRRING_WINDOWS 5u
+#define CALM_WINDOWS 2u // what ends the stirring
 // A click of one window in a pause must not join the two sentences around it.
 #define RESUMING_WINDOWS 3u
 

@@ -5,7 +5,7 @@
 // included, and forgotten when as many samples of silence come before that. Silence begins with a
 // window at least 0.15 below the threshold (Silero's own hysteresis), and ends the span after
 // `hang_over` samples without speech; less than three windows of it there are taken for a noise. A
-// span begins where the probability first rose above what silence gives, at most 12 windows
+// span begins where the probability first rose above what silence gives, at most five windows
 // earlier, and reaches `pre_roll` samples further at both ends, but never into the one before it.
 // Positions are samples since the first window.
 #ifndef KZ_LISTEN_VAD_RULE_H

@@ -175,6 +175,47 @@ static void speech_is_found_and_nothing_else(void **state) {
     close_spans(&found);
 }
 
+// Where the voice begins and ends: the first and the last 25 ms between 250 and 5000 Hz that are
+// within 30 dB of the loudest quarter of a second, sounds without a voice left aside. Before most
+// of these somebody breathes in.
+static const struct {
+    size_t clip;
+    const char *name;
+    double start_s, end_s;
+} voices[] = {
+    {3, "allume le Rez-de-chaussée à 80 pourcent", 0.56, 2.40},
+    {7, "combien de temps reste-t-il", 0.46, 1.66},
+    {11, "fermer les rideaux", 0.68, 1.60},
+    {12, "minuteur 1 heure", 0.70, 1.93},
+    {13, "minuteur 10 minutes", 0.79, 2.14},
+    {21, "pause", 0.59, 0.94},
+    {31, "mer_jaune", 0.82, 3.82},
+};
+
+static void spans_are_where_the_voice_is(void **state) {
+    const detector *model = *state;
+    static const float silence[2 * RATE_HZ];
+    const json_t *clips = json_object_get(model->golden, "clips");
+    spans found;
+    open_spans(&found, model->path);
+    for (size_t i = 0; i < sizeof voices / sizeof *voices; i++) {
+        const json_t *clip = json_array_get(clips, voices[i].clip);
+        size_t count = 0;
+        float *samples = read_clip(clip, &count);
+        assert_non_null(strstr(json_string_value(json_object_get(clip, "file")), voices[i].name));
+        CHECK(kazeia_stage_reset(found.stage));
+        found.count = 0;
+        feed_all(&found, silence, 2 * RATE_HZ);
+        feed_all(&found, samples, count);
+        feed_all(&found, silence, RATE_HZ);
+        assert_int_equal(found.count, 1);
+        assert_true(fabs(found.list[0].start_s - 2 - voices[i].start_s) <= 0.3);
+        assert_true(fabs(found.list[0].end_s - 2 - voices[i].end_s) <= 0.3);
+        kazeia_audio_release(samples);
+    }
+    close_spans(&found);
+}
+
 static void pieces_of_any_size_give_the_same(void **state) {
     const detector *model = *state;
     static const size_t pieces[] = {1, 511, 513, 16000, 400000};
@@ -288,6 +329,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(probabilities_are_the_originals),
         cmocka_unit_test(speech_is_found_and_nothing_else),
+        cmocka_unit_test(spans_are_where_the_voice_is),
         cmocka_unit_test(pieces_of_any_size_give_the_same),
         cmocka_unit_test(noise_and_tones_are_no_speech),
         cmocka_unit_test(long_sound_takes_no_memory),

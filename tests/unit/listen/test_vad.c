@@ -77,10 +77,10 @@ static void expect_spans(const char *windows, const uint64_t *edges, size_t coun
 // The network is sure a little late: what stirred before belongs to the span.
 static void spans_begin_where_speech_stirs(void **state) {
     (void)state;
-    EXPECT(".....--+###.......", 30, 130);            // with 20 of pre-roll
-    EXPECT(".....-.+###.......", 30, 130);            // one calm window is within
-    EXPECT(".....-..###.......", 60, 130);            // two are not
-    EXPECT("--------------------###......", 60, 250); // at most twelve windows
+    EXPECT(".....--+###.......", 30, 130);             // with 20 of pre-roll
+    EXPECT(".....-.+###.......", 30, 130);             // one calm window is within
+    EXPECT(".....-..###.......", 60, 130);             // two are not
+    EXPECT("--------------------###......", 130, 250); // at most five windows
     EXPECT("--..###----###......", 20, 160);
     // Never into the span before, whose roll ends here.
     EXPECT("###------###......", 0, 50, 50, 140);
