@@ -17,13 +17,14 @@ static const kz_number_correction before_thousand[] = {
     {"vingts", "vingt"}, {"cents", "cent"}, {NULL, NULL}};
 
 static const kz_ordinal_suffix ordinals[] = {
-    {"er", "", false, NULL},       {"ers", "s", false, NULL},      {"re", "", true, NULL},
-    {"res", "s", true, NULL},      {"ère", "", true, NULL},        {"ères", "s", true, NULL},
-    {"ere", "", true, NULL},       {"e", "", false, NULL},         {"es", "s", false, NULL},
-    {"è", "", false, NULL},        {"ème", "", false, NULL},       {"èmes", "s", false, NULL},
-    {"eme", "", false, NULL},      {"emes", "s", false, NULL},     {"ième", "", false, NULL},
-    {"ièmes", "s", false, NULL},   {"nd", "", false, "second"},    {"nde", "", true, "seconde"},
-    {"nds", "s", false, "second"}, {"ndes", "s", true, "seconde"}, {NULL, NULL, false, NULL},
+    {"er", "", false, NULL},       {"ers", "s", false, NULL},     {"re", "", true, NULL},
+    {"res", "s", true, NULL},      {"ère", "", true, NULL},       {"ères", "s", true, NULL},
+    {"ere", "", true, NULL},       {"e", "", false, NULL},        {"es", "s", false, NULL},
+    {"è", "", false, NULL},        {"ème", "", false, NULL},      {"èmes", "s", false, NULL},
+    {"eme", "", false, NULL},      {"emes", "s", false, NULL},    {"ième", "", false, NULL},
+    {"ièmes", "s", false, NULL},   {"nd", "", false, "second"},   {"nde", "", true, "seconde"},
+    {"de", "", true, "seconde"},   {"nds", "s", false, "second"}, {"ndes", "s", true, "seconde"},
+    {"des", "s", true, "seconde"}, {NULL, NULL, false, NULL},
 };
 
 static const kz_fraction_name fractions[] = {
@@ -554,76 +555,79 @@ const kz_spoken_language kz_spoken_french = {
     .tilde = "tilde",
     .percent = "pour cent",
     .feminine_nouns =
-        " heure minute seconde journée matinée soirée année semaine nuit fois page place personne "
-        "femme fille mère sœur soeur tante dame cuillère cuillere cuiller tasse tranche gousse "
-        "pincée "
-        "goutte boîte boite bouteille assiette fourchette poire pomme orange banane fraise cerise "
-        "tomate carotte courgette aubergine salade feuille branche fleur rose plante racine "
-        "voiture "
-        "route rue ville maison chambre porte fenêtre table chaise lampe ampoule pièce piece clé "
-        "clef "
-        "carte lettre enveloppe phrase ligne colonne case image photo vidéo video musique chanson "
-        "note "
-        "voix langue main jambe dent oreille tête tete bouche épaule côte jupe robe chemise veste "
-        "chaussure "
-        "chaussette cravate ceinture montre bague tonne livre once calorie unité unite partie part "
-        "moitié "
-        "douzaine dizaine quinzaine vingtaine trentaine centaine étape etape marche manche "
-        "mi-temps "
-        "victoire défaite défense balle équipe equipe joueuse école ecole classe leçon matière "
-        "épreuve "
-        "copie question réponse demande offre commande facture taxe action banque entreprise usine "
-        "société agence association commune région province île ile mer plage montagne vallée "
-        "rivière "
-        "forêt foret ferme vache poule chèvre brebis chatte chienne souris abeille mouche fourmi "
-        "araignée "
-        "tortue grenouille baleine étoile planète lune vague source chose idée histoire nouvelle "
-        "parole "
-        "lumière couleur forme taille pointure mesure méthode règle loi clause annexe cause raison "
-        "fin "
-        "faute erreur mise touche commande fonction variable donnée base version mise application "
-        "alarme minuterie alerte notification liste tâche recette portion part pizza tarte crêpe "
-        "omelette "
-        "baguette brioche saucisse côtelette cuisse poêle casserole bougie allumette pile batterie "
-        "prise "
-        "antenne chaîne chaine série saison émission scène pièce copine amie voisine cousine nièce "
-        "élève-infirmière infirmière caissière ouvrière étrangère passagère étudiante cliente "
-        "habitante "
-        "invitée employée candidate gagnante médaille coupe course randonnée piste piscine "
-        "salle caisse valise malle poche corde roue vis planche brique tuile pierre perle goutte "
-        "flèche "
-        "arme bombe balle cible prison guerre bataille attaque armée vie mort naissance maladie "
-        "fièvre "
-        "dose pilule gélule ampoule injection piqûre cicatrice visite fête feve fève bise fourche "
-        "mine "
-        "larme trace empreinte fissure tache rayure tranchée caméra camera moto ambulance auto "
-        "péniche barque "
-        "consonne voyelle syllabe virgule parenthèse lieue brasse tournée enquête requête conquête "
-        "quête "
-        "grande petite nouvelle belle bonne vieille longue première dernière seule mauvaise "
-        "grosse jolie haute basse ancienne ",
+        " abbaye affaire affiche agrafe aile alarme algue amarre amende amorce amphore ampoule "
+        "ancre anecdote annexe antichambre antilope arche arme armoire arrivante artère arène "
+        "asperge astuce attaque auberge aumône aurore auto automobile autoroute avenue averse "
+        "avocate bague baignoire balançoire banane banlieue banque baraque barque barre base "
+        "berge betterave bibliothèque biche blague bleue boisson boite bombe borne boucle "
+        "bouilloire boule bourrique bourse boutique boîte brebis brique brume brèche bâche bête "
+        "bûche cabane cacahuète cage cagoule cale campagne caméra candidate cane cape capitale "
+        "capsule carafe caravane case caserne cathédrale cave caverne cellule centrale chaleur "
+        "chambre chanson charge chauve-souris chaîne chorale chute chèvre cible cigale cigogne "
+        "citerne clavicule clef clinique cloison clé colombe compote comète conduite conquête "
+        "conserve consigne coque corne corniche corrida couleur couleuvre cour courbe courge "
+        "course crampe cravate crique croix croûte crypte crèche crème crêpe crête cuiller "
+        "cuillère cuve cymbale céréale côte dame date dent diagonale digue dinde dispute douce "
+        "douleur droite décharge défaite démarche dépêche eau enchère enquête entorse entrevue "
+        "erreur espèce fable fabrique faillite fanfare farce fatigue faute façon femme fenêtre "
+        "ferme fibre fiche figue file fin fièvre flamme flaque fleur flèche flûte foire fois "
+        "force forme formule forêt fourche fourmi frange froide frégate fugue fève fête "
+        "gagnante galère gamme gare gaufre gerbe gifle girafe gomme grammaire grand-mère grange "
+        "grève grêle guerre guitare guérilla guêpe gélule habitante hache harpe haute hauteur "
+        "herbe histoire horizontale horloge hormone huître hypothèse hyène hélice image "
+        "imprimante initiale injustice insulte interview intrigue issue jambe jarre jeep joue "
+        "joute jument jungle laitue lampe langouste langue lanterne larme larve lettre leçon "
+        "liane libellule licorne lieue ligne ligue lime limite liste loi longue loutre louve "
+        "lèvre légende légère madame main majuscule maman mangue marche marge marguerite "
+        "marmite marque menthe mer merguez meringue meule meute minuscule minute moitié "
+        "molécule montagne montre mort mosaïque moto moufle moule moustache mule musique "
+        "mâchoire mèche mère métaphore méthode nacre nageoire nièce noire noix norme note "
+        "notice nounou nuit nuque nurse nymphe oasis octave odeur offre omoplate onde orange "
+        "otite page paire paix pale palme panthère pantoufle parenthèse part particule "
+        "passagère passoire pastèque patate peau pelote perche perle perruque petite peur phase "
+        "photo phrase pierre pieuvre pile pilule pipe piqûre pirogue piste pizza pizzeria pièce "
+        "plage planque plante planète plaque plate-forme plonge plume poire police pomme pompe "
+        "porte-fenêtre poule poursuite poutre poêle preuve prime prison promo prothèse puce "
+        "purge pyramide pâte pédale péniche période pêche queue quête radio rafale rafle rame "
+        "rampe recherche recrue relique remarque remorque rencontre requête retraite revue rime "
+        "robe ronde rotule roue route rubrique rue rumeur règle récolte réplique réserve "
+        "révolte sandale sangle sangsue sauce savate saveur scène seconde seringue seule sieste "
+        "sirène soeur sonde source souris spatule sphère spirale station-service statistique "
+        "statue strophe suite syllabe synagogue synthèse sèche sœur table tache tante taverne "
+        "taxe tempête terre thèse tige timbale tirelire tisane toile tomate tombe toque torche "
+        "tortue tour traite trajectoire tribu trique trompe truite trêve tuile tulipe tunique "
+        "tâche télé tête urne vache vague valeur valse variable vertèbre veste veuve victime "
+        "victoire video vidéo vierge vigne villa vipère virgule vis visite vitre voile voix "
+        "voûte vue véranda zone âme échalote écharpe éclipse écorce élite émeute énigme épargne "
+        "épaule épave épice épingle éponge époque épreuve équerre équipe étable étagère étape "
+        "étendue étoile étrangère étudiante étuve île ",
     .masculine_nouns =
-        " musée lycée trophée rez-de-chaussée apogée silence âge côté été comité traité "
-        "pâté député comte compte conte père frère mystère caractère verre kilomètre mètre "
-        "centimètre millimètre litre centilitre gramme kilogramme ministère critère cratère "
-        "million "
-        "milliard avion camion bastion champion lion espion pion scorpion million billion trillion "
-        "incendie génie parapluie foie squelette magnétophone an mois jour point euro dollar homme "
-        "garçon bélvédère belvédère réverbère repère commentaire anniversaire dictionnaire "
-        "itinéraire "
-        "exemplaire horaire salaire squelette stade grade degré café thé blé pré canapé "
-        "congé marché péché fossé côté arrêté velouté communiqué employé invité blessé murmure "
-        "parjure "
-        "portefeuille gorille vermicelle violoncelle intervalle modèle polichinelle mercure augure "
-        "scénario "
-        "cinéma siècle oncle peuple exemple centre arbre titre chiffre nombre membre ordre cadre "
-        "cimetière derrière hémisphère polystère astérisque kiosque disque risque masque "
-        "casque service exercice office bénéfice indice artifice hospice caprice supplice vice "
-        "coude monde code fleuve problème système thème poème diplôme programme "
-        "téléphone mégaphone micro-ondes ",
+        " abysse accidenté alvéole amphibie anion aparté apogée arrêté athée augure avion "
+        "bacille bastion bidonville billion braille brie bromure bénédicité caddie caducée "
+        "camarade camion camée capitaine capitole carbure carrosse casse-noisette cation "
+        "centre-ville centurion champion chanoine chlorure chèvrefeuille cimetière cloporte "
+        "coche colisée colosse comité comté cookie coryphée coude croupion cyanure côte-rôtie "
+        "côté derrière dimanche dinosaure doigté domaine décolleté déporté député empyrée "
+        "espace espion essuie-glace fanion fantoche feuilleté fion foie ganglion garde-malade "
+        "glaive glucose gorille gosse grade groupe gynécée génie hippie hoodie hyménée incendie "
+        "interlude intervalle invité jade jeune junkie karaté lampion laurier-rose "
+        "lave-vaisselle libelle lion lycée macchabée magazine malade malaise maté mausolée "
+        "mercure messie mille mille-feuille millefeuille million moine molosse monopole morpion "
+        "murmure musée narcisse nomade pactole palace pamplemousse parapluie pare-brise parjure "
+        "passe-passe patrimoine pion polichinelle porte-monnaie portefeuille prince propylée "
+        "protocole prytanée prélude pygmée pâté périgée quadrille quartette quinconce rapace "
+        "raté rebelle renne reproche retraité rez-de-chaussée révolté scarabée scorpion selfie "
+        "silence smoothie sosie squelette stade suisse sulfure suspense symbole talion traité "
+        "trille trillion trophée trublion vaudeville velouté vermicelle violoncelle zombie "
+        "élysée été ",
     .feminine_endings =
-        " tion sion xion aison té ée ette ance ence ure esse elle ille euse ade ude "
-        "trice ière rie gie phie nie mie lie die sie ise ouse aine ",
+        " ion aison té ée ie tte lle sse nce nse ure ine une ade ude ière ise use trice aine ole "
+        "ose aie nne ive ande ace oche uche nche inte ente upe ppe ffe arde rte rde ",
+    .common_adjectives =
+        " autre jeune simple double triple énorme immense magnifique superbe pauvre brave large "
+        "vaste "
+        "rapide célèbre riche sale jolie joli rare même vague modeste faible honnête tendre triste "
+        "étrange terrible horrible splendide minuscule ",
     .nouns_before_number =
         " page pages ligne lignes chapitre numéro numéros article étape version tome volume salle "
         "porte chambre voie quai niveau chaîne groupe équipe table place siège classe terminal vol "

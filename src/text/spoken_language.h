@@ -120,8 +120,9 @@ typedef struct kz_spoken_language {
     // Words.
     const char *feminine_nouns, *masculine_nouns; // singular; masculine ones beat the endings
     const char *feminine_endings;                 // list, longest match not needed
-    const char *nouns_before_number;              // "page 1": the number is a name, and masculine
-    const char *roman_before;                     // words before a cardinal numeral
+    const char *common_adjectives;   // of both genders; the noun that counts stands behind
+    const char *nouns_before_number; // "page 1": the number is a name, and masculine
+    const char *roman_before;        // words before a cardinal numeral
     const char *regnal_names;
     const char *roman_suffixes; // list, for "XXIe"
     const char *read_acronyms, *spelled_acronyms;

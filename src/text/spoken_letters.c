@@ -79,7 +79,9 @@ static void say_abbreviation(kz_words *w, const char *spoken, bool is_capital) {
 size_t kz_words_read_abbreviation(kz_words *w, size_t at) {
     const kz_spoken_abbreviation *best = NULL;
     size_t longest = 0;
-    if (at > 0 && kz_char_is_alnum(kz_words_char_before(w, at))) {
+    // A part of a name of code, as in "nb_max", is none.
+    const uint32_t before = at > 0 ? kz_words_char_before(w, at) : ' ';
+    if (kz_char_is_alnum(before) || before == '_' || w->segment[kz_words_word_end(w, at)] == '_') {
         return 0;
     }
     const char lower = (char)(w->segment[at] | 0x20);

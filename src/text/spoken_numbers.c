@@ -183,6 +183,14 @@ static size_t skip_second_number(const kz_words *w, size_t at) {
     return kz_words_digits(w, sign) > 0 ? whole_end(w, sign) : at;
 }
 
+static void drop_plural(const kz_spoken_language *l, char *noun) {
+    const size_t count = strlen(noun);
+    if (count > 3 && noun[count - 1] == 's' && !kz_words_is_listed(l->feminine_nouns, noun) &&
+        !kz_words_is_listed(l->masculine_nouns, noun)) {
+        noun[count - 1] = '\0';
+    }
+}
+
 bool kz_words_noun_is_feminine(const kz_words *w, size_t at) {
     const kz_spoken_language *l = w->language;
     char noun[KZ_WORDS_WORD_BYTES];
@@ -203,10 +211,10 @@ bool kz_words_noun_is_feminine(const kz_words *w, size_t at) {
     if (w->segment[hyphen] == '-' && kz_words_is_listed(" demi mini micro grand ex ", noun)) {
         kz_words_word(w, hyphen + 1, noun);
     }
-    const size_t count = strlen(noun);
-    if (count > 3 && noun[count - 1] == 's' && !kz_words_is_listed(l->feminine_nouns, noun) &&
-        !kz_words_is_listed(l->masculine_nouns, noun)) {
-        noun[count - 1] = '\0';
+    drop_plural(l, noun);
+    if (kz_words_is_listed(l->common_adjectives, noun) && w->segment[hyphen] == ' ') {
+        kz_words_word(w, hyphen + 1, noun);
+        drop_plural(l, noun);
     }
     if (kz_words_is_listed(l->masculine_nouns, noun)) {
         return false;
