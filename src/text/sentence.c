@@ -387,8 +387,8 @@ static bool begins_word(const kz_sentence_stream *s, uint32_t c) {
 
 static void read_visible(kz_sentence_stream *s, kz_utf8_char ch, size_t at) {
     const uint32_t c = ch.code_point;
-    // Taken before the ticks are read: the character that ends a run of ticks is still outside.
-    const bool is_code = is_in_code(&s->mode) || s->mode.tick_run > 0;
+    // First: the character behind a run of ticks is inside the code that it opens, outside of the
+    // one that it closes.
     read_ticks(&s->mode, c);
     if (c != '`') {
         s->mode.is_line_blank = false;
@@ -400,7 +400,7 @@ static void read_visible(kz_sentence_stream *s, kz_utf8_char ch, size_t at) {
         // A sign by itself is no word: an early fragment has three words that are heard.
         s->words += kz_char_is_letter(c) || kz_char_is_digit(c);
     }
-    if (!is_in_code(&s->mode) && !is_code) {
+    if (!is_in_code(&s->mode)) {
         read_brackets(&s->mode, c);
         // Dots before any letter ("...") end nothing: the piece would have nothing to say.
         if (is_stop_sign(c) && s->has_letters && s->stop.phase == NO_STOP) {

@@ -79,6 +79,14 @@ static const kz_unit units[] = {
     {"cl", "centilitre", "centilitres", false},
     {"cL", "centilitre", "centilitres", false},
     {"ml", "millilitre", "millilitres", false},
+    {"c. à s.", "cuillère à soupe", "cuillères à soupe", true},
+    {"c. à c.", "cuillère à café", "cuillères à café", true},
+    {"c.à.s.", "cuillère à soupe", "cuillères à soupe", true},
+    {"c.à.c.", "cuillère à café", "cuillères à café", true},
+    {"c. à soupe", "cuillère à soupe", "cuillères à soupe", true},
+    {"c. à café", "cuillère à café", "cuillères à café", true},
+    {"càs", "cuillère à soupe", "cuillères à soupe", true},
+    {"càc", "cuillère à café", "cuillères à café", true},
     {"mL", "millilitre", "millilitres", false},
     {"km/h", "kilomètre-heure", "kilomètres-heure", false},
     {"km/s", "kilomètre par seconde", "kilomètres par seconde", false},
@@ -235,6 +243,11 @@ static const kz_spoken_abbreviation abbreviations[] = {
     {"Mgr.", "monseigneur", KZ_EXACT},
     {"Vve", "veuve", KZ_EXACT},
     {"Cdt", "commandant", KZ_BEFORE_CAPITAL},
+    {"Sté", "société", KZ_EXACT},
+    {"Ets", "établissements", KZ_EXACT},
+    {"ets", "établissements", KZ_BEFORE_CAPITAL},
+    {"Lt-col.", "lieutenant-colonel", KZ_ALWAYS},
+    {"lt-col.", "lieutenant-colonel", KZ_ALWAYS},
     {"Gal", "général", KZ_BEFORE_CAPITAL},
     {"Gén.", "général", KZ_EXACT},
     {"Cne", "capitaine", KZ_BEFORE_CAPITAL},
@@ -440,7 +453,8 @@ static const kz_spoken_sign signs[] = {
     {'&', "et", KZ_ALWAYS},
     {'+', "plus", KZ_ALWAYS},
     {'=', "égale", KZ_ALWAYS},
-    {'*', "fois", KZ_ALWAYS},
+    {'*', "fois", KZ_IN_FORMULA},
+    {'*', "", KZ_ALWAYS},
     {'<', "est inférieur à", KZ_IN_FORMULA},
     {'<', ",", KZ_ALWAYS},
     {'>', "est supérieur à", KZ_IN_FORMULA},
@@ -659,7 +673,8 @@ const kz_spoken_language kz_spoken_french = {
         "humbert umberto amédée emmanuel conrad otton maximilien rodolphe sigismond mathias "
         "ladislas casimir "
         "auguste stanislas manuel pedro isabelle jeanne anne victoria ",
-    .roman_suffixes = " e es er ers ère ères re res ème èmes eme emes ième ièmes nd nde ",
+    .roman_suffixes = " e es ème èmes eme emes ième ièmes nd nde ",
+    .roman_first_suffixes = " er ers ère ères re res ",
     .read_acronyms =
         " otan unesco nasa smic unicef fifa uefa insee cnil sida opep onusida ovni zad zup zep "
         "laser radar "

@@ -124,7 +124,8 @@ typedef struct kz_spoken_language {
     const char *nouns_before_number; // "page 1": the number is a name, and masculine
     const char *roman_before;        // words before a cardinal numeral
     const char *regnal_names;
-    const char *roman_suffixes; // list, for "XXIe"
+    const char *roman_suffixes;       // list, for "XXIe"
+    const char *roman_first_suffixes; // of "I" alone, for "Ier"; or NULL
     const char *read_acronyms, *spelled_acronyms;
     const char *capital_words; // short words that are written in capitals for stress
 } kz_spoken_language;

@@ -160,6 +160,14 @@ uint32_t kz_words_roman_value(const kz_words *w, size_t at, size_t end) {
     return count == end - at && memcmp(written, w->segment + at, count) == 0 ? value : 0;
 }
 
+// "Vers" and "Dire" are words: only the first has such an ending.
+static bool has_roman_suffix(const kz_words *w, uint32_t value, size_t at, size_t end) {
+    const kz_spoken_language *l = w->language;
+    return kz_words_is_listed_count(l->roman_suffixes, w->segment + at, end - at) ||
+           (value == 1 && l->roman_first_suffixes != NULL &&
+            kz_words_is_listed_count(l->roman_first_suffixes, w->segment + at, end - at));
+}
+
 // "XXIe", "Ier", "IIIrd": a numeral with an ordinal's ending in small letters.
 static size_t read_roman_ordinal(kz_words *w, size_t at, size_t end) {
     size_t capitals = at;
@@ -167,9 +175,7 @@ static size_t read_roman_ordinal(kz_words *w, size_t at, size_t end) {
         capitals++;
     }
     const uint32_t value = kz_words_roman_value(w, at, capitals);
-    if (value == 0 || capitals == end ||
-        !kz_words_is_listed_count(w->language->roman_suffixes, w->segment + capitals,
-                                  end - capitals)) {
+    if (value == 0 || capitals == end || !has_roman_suffix(w, value, capitals, end)) {
         return 0;
     }
     // "Ce", "De", "Le", "Me" are words; of single letters only I, V and X count centuries.

@@ -166,13 +166,17 @@ static size_t read_colon(kz_spoken_stream *s, kz_spoken_window window) {
     return put_run(s, ':', signs.count);
 }
 
-// "[1]", "[^note]", "[ ]", "[x]", "[INST]": dropped whole.
-static bool is_dropped_label(const char *label, size_t count) {
+static bool is_number(const char *label, size_t count) {
     size_t digits = 0;
     while (digits < count && label[digits] >= '0' && label[digits] <= '9') {
         digits++;
     }
-    return (count > 0 && count <= 3 && digits == count) || (count > 0 && label[0] == '^') ||
+    return count > 0 && count <= 3 && digits == count;
+}
+
+// "[1]", "[^note]", "[ ]", "[x]", "[INST]": dropped whole.
+static bool is_dropped_label(const char *label, size_t count) {
+    return is_number(label, count) || (count > 0 && label[0] == '^') ||
            (count == 1 && (label[0] == ' ' || label[0] == 'x' || label[0] == 'X')) ||
            (count == 4 && memcmp(label, "INST", 4) == 0) ||
            (count == 5 && memcmp(label, "/INST", 5) == 0);
@@ -192,6 +196,10 @@ static size_t read_opening_bracket(kz_spoken_stream *s, kz_spoken_window window)
     const bool is_link = at + 1 < window.count && window.bytes[at + 1] == '(';
     if (at < limit && window.bytes[at] == ']' && !is_link &&
         is_dropped_label(window.bytes + 1, at - 1)) {
+        // "[1]: https://exemple.fr" says where a link of the text leads: nothing to hear.
+        const bool is_target = s->state.is_line_start && is_number(window.bytes + 1, at - 1) &&
+                               at + 1 < window.count && window.bytes[at + 1] == ':';
+        s->state.is_in_reference = is_target;
         return at + 1;
     }
     // Saturates: a hostile text of brackets must not wrap to 0.

@@ -9,15 +9,20 @@ static bool is_digit(uint32_t c) {
     return c >= '0' && c <= '9';
 }
 
+static bool is_money(uint32_t c) {
+    return c == '$' || c == 0x20ac || c == 0xa3;
+}
+
 // ---- dashes -------------------------------------------------------------------------------------
 
 // Behind a number and before another: a range, or a difference in an equation.
 static size_t read_range(kz_words *w, size_t at, size_t length) {
     const size_t next = kz_words_skip_space(w, at + length);
     const size_t before = kz_words_back_space(w, at);
+    const uint32_t first = kz_words_char(w, next);
     const bool is_apart = before < at && next > at + length;
-    if (w->number_end == SIZE_MAX || w->number_end != before || !is_digit(kz_words_char(w, next)) ||
-        (before < at) != (next > at + length)) {
+    if (w->number_end == SIZE_MAX || w->number_end != before ||
+        (!is_digit(first) && !is_money(first)) || (before < at) != (next > at + length)) {
         return 0;
     }
     kz_words_say(w, is_apart && w->has_equation ? w->language->minus : w->language->to);
@@ -32,9 +37,8 @@ static size_t read_dash(kz_words *w, size_t at) {
         return range;
     }
     const bool is_free = before == 0 || strchr(" (/=<>*+[:,", (int)(before < 0x80 ? before : 'a'));
-    const bool is_money = next == '$' || next == 0x20ac || next == 0xa3;
     if (is_free &&
-        (is_digit(next) || is_money || (w->has_equation && before != ' ' && next != ' '))) {
+        (is_digit(next) || is_money(next) || (w->has_equation && before != ' ' && next != ' '))) {
         kz_words_say(w, w->language->minus);
         return 1;
     }

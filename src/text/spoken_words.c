@@ -175,6 +175,27 @@ static size_t find_cut(const kz_words *w) {
     return space > 0 ? space : w->held;
 }
 
+static bool is_digit_at(const kz_words *w, size_t at) {
+    return w->segment[at] >= '0' && w->segment[at] <= '9';
+}
+
+// "30x20 cm": an x between two numbers is a sign of its own; in "0x1F", "img_30x20" it is none.
+static void mark_products(kz_words *w) {
+    bool is_quantity = true; // only what numbers are written with came since a space
+    for (size_t at = 0; at < w->count; at++) {
+        const char c = w->segment[at];
+        const bool is_behind_number = at > 0 && is_digit_at(w, at - 1);
+        const bool is_behind_zero =
+            is_behind_number && w->segment[at - 1] == '0' && (at < 2 || w->segment[at - 2] == ' ');
+        if (c == 'x' && is_quantity && is_behind_number && !is_behind_zero &&
+            is_digit_at(w, at + 1)) {
+            w->segment[at] = '*';
+        } else if (!is_digit_at(w, at) && c != ',' && c != '.') {
+            is_quantity = c == ' ' || c == '(';
+        }
+    }
+}
+
 static void open_segment(kz_words *w, size_t count, bool ends_line) {
     w->is_open = true;
     w->count = count;
@@ -184,6 +205,7 @@ static void open_segment(kz_words *w, size_t count, bool ends_line) {
     w->segment[count] = '\0';
     w->number_end = SIZE_MAX;
     w->run_checked = w->address_end = w->capitals_end = 0;
+    mark_products(w);
     w->is_capitals = kz_words_is_capitals(w);
     w->has_equation = strpbrk(w->segment, "=<>") != NULL || strstr(w->segment, "\xe2\x89") != NULL;
 }
