@@ -164,8 +164,7 @@ static kazeia_status choose_stage(listening *listener, const char *file) {
         return KAZEIA_OK;
     }
     drop_stage(listener);
-    kazeia_listen_settings settings = kazeia_listen_settings_default();
-    settings.languages = run->options.language;
+    kazeia_listen_settings settings = cli_listen_settings(run);
     settings.has_guards = !run->options.has_no_guards;
     settings.vad = listener->vad;
     settings.pause_ms = is_short ? SHORT_PAUSE_MS : settings.pause_ms;

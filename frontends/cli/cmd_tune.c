@@ -108,15 +108,26 @@ static kazeia_status take_label(void *context, json_t *label) {
 // ---- what comes of it
 
 static json_t *json_thresholds(const kazeia_commands_thresholds *thresholds) {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "score",
-                     cli_json_real(thresholds->score), "word_score",
-                     cli_json_real(thresholds->word_score), "end", cli_json_real(thresholds->end),
-                     "margin", cli_json_real(thresholds->margin), "guarded_score",
-                     cli_json_real(thresholds->guarded_score), "one_word_score",
-                     cli_json_real(thresholds->one_word_score), "one_word_margin",
-                     cli_json_real(thresholds->one_word_margin), "near_score",
-                     cli_json_real(thresholds->near_score), "near_margin",
-                     cli_json_real(thresholds->near_margin));
+    const struct {
+        const char *name;
+        double value;
+    } values[] = {{"score", thresholds->score},
+                  {"word_score", thresholds->word_score},
+                  {"end", thresholds->end},
+                  {"margin", thresholds->margin},
+                  {"guarded_score", thresholds->guarded_score},
+                  {"lone_score", thresholds->lone_score},
+                  {"lone_word_score", thresholds->lone_word_score},
+                  {"lone_margin", thresholds->lone_margin},
+                  {"near_score", thresholds->near_score},
+                  {"near_margin", thresholds->near_margin},
+                  {"tie_margin", thresholds->tie_margin},
+                  {"fair_end", thresholds->fair_end}};
+    json_t *object = json_object();
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        (void)json_object_set_new(object, values[i].name, cli_json_real(values[i].value));
+    }
+    return object;
 }
 
 static kazeia_status print_tuned(const tuning *t, const kazeia_commands_thresholds *thresholds) {
@@ -130,12 +141,13 @@ static kazeia_status print_tuned(const tuning *t, const kazeia_commands_threshol
     }
     return cli_print(
         &run->failure,
-        "%zu sounds, %zu of them commands: score %g, %g more a word; end %g; margin "
-        "%g; a lone word %g when the next is %g away; locks %g; %g more when the next is "
-        "nearer than %g\n",
+        "%zu sounds, %zu of them commands: score %g, %g more a word; end %g; margin %g; "
+        "%g, %g more a word when the next is %g away; locks %g; %g more when the next is nearer "
+        "than %g or the end below %g, twice that when it is nearer than %g\n",
         t->sounds, t->commands, thresholds->score, thresholds->word_score, thresholds->end,
-        thresholds->margin, thresholds->one_word_score, thresholds->one_word_margin,
-        thresholds->guarded_score, thresholds->near_score, thresholds->near_margin);
+        thresholds->margin, thresholds->lone_score, thresholds->lone_word_score,
+        thresholds->lone_margin, thresholds->guarded_score, thresholds->near_score,
+        thresholds->near_margin, thresholds->fair_end, thresholds->tie_margin);
 }
 
 static kazeia_status hear_all(tuning *t) {

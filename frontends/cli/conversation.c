@@ -17,8 +17,10 @@
 #define TURN_PAUSE_MS 2000
 
 static kazeia_status open_listen(cli_run *run, cli_conversation *conversation) {
-    kazeia_listen_settings settings = kazeia_listen_settings_default();
-    settings.languages = run->options.language;
+    kazeia_listen_settings settings = cli_listen_settings(run);
+    if (run->options.commands != NULL) {
+        settings.audio_context = KAZEIA_AUDIO_CONTEXT_FULL; // commands are told apart in no other
+    }
     settings.vad = conversation->vad;
     settings.pause_ms = TURN_PAUSE_MS;
     return cli_checked(run, kazeia_listen_create(conversation->runtime, conversation->listener,

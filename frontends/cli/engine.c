@@ -96,6 +96,16 @@ kazeia_status cli_vad_open(cli_run *run, kazeia_program **out_program) {
     return cli_program_open(run, path.text, "vad", out_program);
 }
 
+kazeia_listen_settings cli_listen_settings(const cli_run *run) {
+    const char *context = run->options.audio_context;
+    kazeia_listen_settings settings = kazeia_listen_settings_default();
+    settings.languages = run->options.language;
+    if (context != NULL && strcmp(context, "auto") == 0) {
+        settings.audio_context = KAZEIA_AUDIO_CONTEXT_AUTO;
+    }
+    return settings;
+}
+
 kazeia_status cli_talker_open(cli_run *run, const kazeia_chat_settings *settings,
                               cli_talker *out_talker) {
     const double start_ms = cli_now_ms();

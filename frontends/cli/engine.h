@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "kazeia/chat.h"
+#include "kazeia/listen.h"
 #include "kazeia/program.h"
 #include "model_path.h"
 
@@ -22,6 +23,9 @@ bool cli_usual_program(const char *name, cli_model_path *out_path);
 // The program that tells speech from silence: that of --vad, else "silero-vad" where the folder of
 // models has it and the guards are on, else NULL; "none" is NULL, too.
 kazeia_status cli_vad_open(cli_run *run, kazeia_program **out_program);
+
+// The usual ones, with --language and --audio-context.
+kazeia_listen_settings cli_listen_settings(const cli_run *run);
 
 // A language model, ready to answer.
 typedef struct cli_talker {

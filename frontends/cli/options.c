@@ -76,6 +76,7 @@ static const option_binding BINDINGS[] = {
     NAME("--language", language),
     SWITCH("--no-guards", has_no_guards),
     NAME("--vad", vad),
+    CHOICE("--audio-context", audio_context),
     SWITCH("--times", has_times),
     TEXT("--prompt", prompt),
     TEXT("--system", system),

@@ -22,7 +22,7 @@ typedef struct cli_options {
     bool is_help, is_json;
     // Numbers without a value of their own are 0, texts NULL.
     const char *output, *mode, *weights, *recipe, *voices, *kv, *chat_template;
-    const char *model, *stt, *llm, *vad, *voice, *language, *commands, *timeline;
+    const char *model, *stt, *llm, *vad, *audio_context, *voice, *language, *commands, *timeline;
     const char *home, *fixtures, *timers, *on_command, *tuned;
     const char *prompt, *system, *perplexity, *logits, *against;
     const char *grammar, *json_schema; // files

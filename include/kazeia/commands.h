@@ -110,12 +110,12 @@ typedef struct kazeia_commands_thresholds {
     double end;           // least log-probability that the sentence ends there
     double margin;        // least distance to the next other command
     double guarded_score; // least score for locks, doors and alarms
-    // A sentence of one word is also accepted from this score on, when the next command is this
-    // far.
-    double one_word_score, one_word_margin;
-    // With another command nearer than near_margin the score must be near_score higher, else the
-    // person is asked.
-    double near_score, near_margin;
+    // A sentence is also accepted from this score on (for one word, and for each further word this
+    // much more), when the next command is this far.
+    double lone_score, lone_word_score, lone_margin;
+    // With another command nearer than near_margin, or an end below fair_end, the score must be
+    // near_score higher, twice that with another nearer than tie_margin, else the person is asked.
+    double near_score, near_margin, tie_margin, fair_end;
 } kazeia_commands_thresholds;
 
 typedef enum kazeia_command_verdict {
@@ -150,7 +150,8 @@ typedef struct kazeia_commands_hearing {
 } kazeia_commands_hearing;
 
 // Takes all that hearing needs. `listen` is a stage of kazeia_listen_create, which must outlive the
-// commands; `hearing` may be NULL. UNSUPPORTED when the stage's program cannot score commands.
+// commands; `hearing` may be NULL. UNSUPPORTED when the stage's program cannot score commands,
+// BAD_ARGUMENT when it does not hear whole windows (kazeia_audio_context).
 KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_commands_listen(
     kazeia_commands *commands, kazeia_stage *listen, const kazeia_commands_hearing *hearing);
 // Scores the window that the stage's last next gave. BAD_ARGUMENT without kazeia_commands_listen.

@@ -33,6 +33,13 @@ typedef struct kazeia_heard {
     double start_s, end_s; // the window's place in what was fed since creation or the last reset
 } kazeia_heard;
 
+// How much of a window of 30 s the encoder sees. Whisper was trained on whole windows, silence
+// behind a short sound included.
+typedef enum kazeia_audio_context {
+    KAZEIA_AUDIO_CONTEXT_FULL, // all
+    KAZEIA_AUDIO_CONTEXT_AUTO, // the sound and 1 s, at least 8 s: several times as fast where short
+} kazeia_audio_context;
+
 typedef struct kazeia_listen_settings {
     // ISO codes separated by commas ("fr", "fr,en"), or "auto": one code is taken as given, several
     // are an allow-list for detection, which happens in each window anew. NULL: "auto".
@@ -40,6 +47,7 @@ typedef struct kazeia_listen_settings {
     // Silence, noise and tones give "" instead of invented text, and endless repetitions are cut
     // (docs/listening.md). Off: whatever the model writes.
     bool has_guards;
+    kazeia_audio_context audio_context;
     // A program with the ability "vad", which the stage then shares: windows are the stretches in
     // which somebody speaks, `start_s` and `end_s` are those of the speech, and sound without
     // speech gives no window at all. NULL: none.
@@ -49,7 +57,8 @@ typedef struct kazeia_listen_settings {
     const kazeia_allocator *allocator; // NULL: the runtime's
 } kazeia_listen_settings;
 
-// Every language of the program, with guards, without voice activity; a pause of 800 ms.
+// Every language of the program, with guards, whole windows, without voice activity; a pause of
+// 800 ms.
 KAZEIA_API kazeia_listen_settings kazeia_listen_settings_default(void);
 
 // A stage: in: f32 mono samples at 16 kHz, full scale 1; out: kazeia_heard, one a call, so that a

@@ -136,6 +136,8 @@ kazeia_status kazeia_listen_create(kazeia_runtime *runtime, kazeia_program *prog
     // The settings' strings are only read during creation.
     const kz_whisper_settings whisper = {.languages = chosen.languages,
                                          .has_guards = chosen.has_guards,
+                                         .fits_context =
+                                             chosen.audio_context == KAZEIA_AUDIO_CONTEXT_AUTO,
                                          .memory_limit = runtime->session_memory_limit};
     listen_stage *stage = NULL;
     KZ_TRY(kz_alloc(&memory, 1, sizeof *stage, "listening stage", (void **)&stage));

@@ -17,15 +17,16 @@ enum { TERMINATORS = 8, HYPOTHESIS_BYTES = 512, KEY_BYTES = 1024 };
 
 #define PRIOR_WEIGHT 0.3f
 // Of 27 commands, clean and in five noises, the right sentence was never more than 5.4 below the
-// best of its step, and the best of a step never below these floors (docs/commands.md). Four beams
+// best of its step, and the best of a step never below these floors when the command was then
+// understood (docs/commands.md). Four beams
 // more than the study's eight keep them in a home of ten times as many names.
 #define PRUNE_MARGIN 7.0f
 #define PRUNE_RISE 2.0f
 #define PRUNE_END (-2.0f)
 #define PRUNE_SPREAD 6.0f
 #define PRUNE_FLOOR (-6.0f)
-#define PRUNE_FLOOR_RISE 1.0f
-#define PRUNE_FLOOR_TOP (-1.5f)
+#define PRUNE_FLOOR_RISE 0.75f
+#define PRUNE_FLOOR_TOP (-2.25f)
 #define COMMAND_TOKENS 48
 
 struct kz_hearing {
@@ -319,6 +320,12 @@ static kazeia_status fill(kz_hearing *hearing) {
     const kz_tokenizer_options options = {.max_text_bytes = 1024};
     if (section->count == 0) {
         return kz_fail(KAZEIA_UNSUPPORTED, "hear: the program has no vocabulary");
+    }
+    // With shorter windows a command was taken for its opposite (docs/listening.md).
+    if (whisper->fits_context) {
+        return kz_fail(KAZEIA_BAD_ARGUMENT,
+                       "hear: commands are told apart in whole windows; create "
+                       "the listening stage with the full audio context");
     }
     if (!whisper->can_hear_commands) {
         return kz_fail(KAZEIA_UNSUPPORTED,

@@ -14,6 +14,12 @@
 #include "listen/sound.h"
 #include "listen/whisper_state.h"
 
+#define SILENT_FRAMES 100 // behind a sound whose context fits it: 1 s
+#define FRAMES_LEAST 800
+#define FRAME_STEP 16
+
+_Static_assert(FRAMES_LEAST % FRAME_STEP == 0 && KZ_MEL_ROWS % 2 == 0, "rows are half the frames");
+
 // --- Creation -----------------------------------------------------------------------------------
 
 static kazeia_status read_ids(const kz_program *program, const char *key, int64_t vocabulary,
@@ -60,7 +66,7 @@ static kazeia_status read_tokens(kz_whisper *whisper, int64_t vocabulary) {
     return KAZEIA_OK;
 }
 
-// What each call of `encode` binds: frames, slots.
+// What `encode` binds for a whole window: frames, slots.
 static const uint32_t encode_symbols[] = {KZ_MEL_ROWS, 1};
 #define ENCODE_SYMBOLS (sizeof encode_symbols / sizeof *encode_symbols)
 
@@ -164,9 +170,6 @@ static kazeia_status create_session(kz_whisper *whisper, kz_pool *pool, uint64_t
     whisper->can_hear_commands = request.slots.value == CROSS_SLOTS;
     KZ_TRY(kz_session_create(whisper->program, pool, &request.settings, &whisper->allocator,
                              &whisper->session));
-    // The decoder sees every position of the window, silence behind a short sound included, as in
-    // training.
-    kz_session_set_input(whisper->session, INPUT_CROSS_LAST, 0, (int32_t)whisper->positions - 1);
     return KAZEIA_OK;
 }
 
@@ -247,6 +250,7 @@ kazeia_status kz_whisper_create(kz_program *program, kz_pool *pool,
     // Token lists and language codes point into the program.
     whisper->program = kz_program_retain(program);
     whisper->has_guards = settings->has_guards;
+    whisper->fits_context = settings->fits_context;
     const kazeia_status status = fill(whisper, pool, settings);
     if (status != KAZEIA_OK) {
         kz_whisper_destroy(whisper);
@@ -281,12 +285,26 @@ void kz_whisper_destroy(kz_whisper *whisper) {
 
 // --- One window ---------------------------------------------------------------------------------
 
+// Whole windows are what the model was trained on. With less silence behind a short sound it errs
+// no more often (docs/listening.md), as long as some is left.
+static uint32_t frames_for(const kz_whisper *whisper, size_t sample_count) {
+    const size_t frames = sample_count / KZ_MEL_HOP + SILENT_FRAMES;
+    if (!whisper->fits_context || frames >= KZ_MEL_ROWS) {
+        return KZ_MEL_ROWS;
+    }
+    const size_t whole = (frames + FRAME_STEP - 1) / FRAME_STEP * FRAME_STEP;
+    return whole < FRAMES_LEAST ? FRAMES_LEAST : (uint32_t)whole;
+}
+
 // One slot, whose table holds every row in order; the same numbers serve as the rows' positions.
-static kazeia_status encode(kz_whisper *whisper) {
+// The decoder sees every row that was made.
+static kazeia_status encode(kz_whisper *whisper, uint32_t frames) {
+    const uint32_t symbols[ENCODE_SYMBOLS] = {frames, 1};
+    kz_session_set_input(whisper->session, INPUT_CROSS_LAST, 0, (int32_t)frames / 2 - 1);
     const void *inputs[] = {whisper->mel_rows, whisper->cross_table, whisper->cross_zeros,
                             whisper->cross_table};
-    return kz_context_run(kz_session_context(whisper->session), whisper->encode_method,
-                          encode_symbols, inputs, NULL);
+    return kz_context_run(kz_session_context(whisper->session), whisper->encode_method, symbols,
+                          inputs, NULL);
 }
 
 // The checkpoint's own lists: signs that no one speaks, and at the first step also the space and
@@ -408,7 +426,7 @@ static void forget_text(kz_whisper *whisper) {
     whisper->id_count = 0;
 }
 
-static kazeia_status hear(kz_whisper *whisper, kz_heard *heard) {
+static kazeia_status hear(kz_whisper *whisper, size_t sample_count, kz_heard *heard) {
     kz_loop loop = {.session = whisper->session,
                     .sampler = whisper->sampler,
                     .stop = kz_stop_rule_tokens(&whisper->stop),
@@ -417,7 +435,7 @@ static kazeia_status hear(kz_whisper *whisper, kz_heard *heard) {
     size_t language = 0;
     // The order is the model's: the decoder reads the states that the encoder leaves in the
     // session.
-    KZ_TRY(encode(whisper));
+    KZ_TRY(encode(whisper, frames_for(whisper, sample_count)));
     KZ_TRY(start(whisper, &loop, &language, &heard->no_speech_prob));
     KZ_TRY(decode(whisper, &loop, &heard->avg_logprob));
     heard->language = whisper->languages.codes[language];
@@ -458,7 +476,7 @@ static kazeia_status hear_window(kz_whisper *whisper, size_t sample_count, kz_he
     (void)kz_mel_compute(whisper->mel, whisper->samples, sample_count, whisper->mel_rows);
     const kz_sound sound = measure(whisper, sample_count);
     if (!whisper->has_guards || kz_sound_may_be_speech(&sound)) {
-        KZ_TRY(hear(whisper, heard));
+        KZ_TRY(hear(whisper, sample_count, heard));
         if (!is_believable(whisper, &sound, heard)) {
             forget_text(whisper);
             heard->language = silent_language(&whisper->languages);

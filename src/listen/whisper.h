@@ -18,6 +18,7 @@ typedef struct kz_whisper kz_whisper;
 typedef struct kz_whisper_settings {
     const char *languages; // listen/languages.h; NULL: "auto"
     bool has_guards;       // listen/sound.h before decoding, listen/guards.h after it
+    bool fits_context;     // the encoder sees a short sound and some silence, not the whole window
     uint64_t memory_limit; // 0: none
 } kz_whisper_settings;
 

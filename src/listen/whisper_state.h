@@ -45,7 +45,8 @@ struct kz_whisper {
     bool has_guards;
     bool can_hear_commands; // the session has sequences and a window for them
     uint32_t encode_method;
-    int64_t positions;
+    bool fits_context;
+    int64_t positions;       // of a whole window
     int32_t *cross_table;    // [CROSS_SLOTS][positions]: every row in order; the last row alone
     int32_t *cross_zeros;    // [positions]
     float *mel_rows;         // [KZ_MEL_ROWS][mels]

@@ -241,6 +241,22 @@ static void turns_allocate_nothing(void **state) {
     }
 }
 
+static void commands_want_whole_windows(void **state) {
+    (void)state;
+    fixture f;
+    open_fixture(&f, models.listen);
+    kazeia_commands *commands = NULL;
+    kazeia_listen_settings settings = kazeia_listen_settings_default();
+    settings.audio_context = KAZEIA_AUDIO_CONTEXT_AUTO;
+    assert_int_equal(kazeia_listen_create(f.runtime, f.program, &settings, &f.stage), KAZEIA_OK);
+    assert_int_equal(kazeia_commands_open("examples/commandes.yaml", NULL, &f.memory, &commands),
+                     KAZEIA_OK);
+    assert_int_equal(kazeia_commands_listen(commands, f.stage, NULL), KAZEIA_BAD_ARGUMENT);
+    assert_non_null(strstr(kazeia_last_error(), "whole windows"));
+    kazeia_commands_close(commands);
+    close_fixture(&f);
+}
+
 typedef struct interruption {
     kazeia_voice *voice;
     uint64_t after_ns;
@@ -301,6 +317,7 @@ int main(int argument_count, char **arguments) {
         cmocka_unit_test(generating_allocates_nothing),
         cmocka_unit_test(transcribing_allocates_nothing),
         cmocka_unit_test(turns_allocate_nothing),
+        cmocka_unit_test(commands_want_whole_windows),
         cmocka_unit_test(interrupted_turns_leave_all_ready),
     };
     if (argument_count != 2) {

@@ -20,6 +20,7 @@ typedef struct listener {
     char folder[PARITY_PATH_BYTES];
     kazeia_runtime *runtime;
     kazeia_program *program;
+    kazeia_audio_context audio_context;
     json_t *golden;
     int32_t tokens[TOKEN_LIMIT]; // of the last clip
     size_t token_count;
@@ -72,6 +73,7 @@ static void hear(listener *model, const json_t *clip) {
     kazeia_listen_settings settings = kazeia_listen_settings_default();
     settings.languages = json_string_value(json_object_get(clip, "language"));
     settings.has_guards = false;
+    settings.audio_context = model->audio_context;
     CHECK(kazeia_audio_read(json_string_value(json_object_get(clip, "file")), 16000, &samples,
                             &count));
     CHECK(kazeia_listen_create(model->runtime, model->program, &settings, &stage));
@@ -169,15 +171,16 @@ static size_t word_distance(const char *found, const char *wanted, size_t *out_w
     return costs[wanted_count];
 }
 
-static void default_weights_write_nearly_the_same_words(void **state) {
-    listener model;
-    (void)state;
-    if (!open_listener(&model, NULL, "f16")) {
-        skip();
-    }
-    size_t index = 0, words = 0, different = 0;
+typedef struct word_count {
+    size_t words, different;
+} word_count;
+
+// Over the French clips, against what the framework wrote with float weights.
+static word_count compare_words(listener *model) {
+    word_count count = {0, 0};
+    size_t index = 0;
     json_t *clip = NULL;
-    json_array_foreach(json_object_get(model.golden, "clips"), index, clip) {
+    json_array_foreach(json_object_get(model->golden, "clips"), index, clip) {
         const char *file = json_string_value(json_object_get(clip, "file"));
         const char *wanted = json_string_value(json_object_get(clip, "text"));
         if (strncmp(file, "tests/golden/speech/commands/", 29) != 0 &&
@@ -185,17 +188,32 @@ static void default_weights_write_nearly_the_same_words(void **state) {
             continue;
         }
         size_t wanted_count = 0;
-        hear(&model, clip);
-        const size_t distance = word_distance(model.text, wanted, &wanted_count);
-        words += wanted_count;
-        different += distance;
+        hear(model, clip);
+        const size_t distance = word_distance(model->text, wanted, &wanted_count);
+        count.words += wanted_count;
+        count.different += distance;
         if (distance) {
-            print_message("%s: '%s', float weights: '%s'\n", file, model.text, wanted);
+            print_message("%s: '%s', float weights: '%s'\n", file, model->text, wanted);
         }
     }
-    print_message("default weights: %zu of %zu words differ\n", different, words);
-    assert_true(words > 150);
-    assert_true(100 * different <= 3 * words);
+    print_message("default weights: %zu of %zu words differ\n", count.different, count.words);
+    return count;
+}
+
+static void default_weights_write_nearly_the_same_words(void **state) {
+    listener model;
+    (void)state;
+    if (!open_listener(&model, NULL, "f16")) {
+        skip();
+    }
+    const word_count whole = compare_words(&model);
+    assert_true(whole.words > 150);
+    assert_true(100 * whole.different <= 3 * whole.words);
+    // Less silence behind the sound changes words that were in doubt.
+    model.audio_context = KAZEIA_AUDIO_CONTEXT_AUTO;
+    const word_count fitted = compare_words(&model);
+    assert_true(fitted.different > 0);
+    assert_true(100 * fitted.different <= 20 * fitted.words);
     close_listener(&model);
 }
 

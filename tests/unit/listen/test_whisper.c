@@ -96,6 +96,27 @@ static void the_script_is_heard(void **state) {
     close_stage(&f);
 }
 
+static void a_fitted_context_hears_short_and_long_sounds(void **state) {
+    (void)state;
+    fixture f;
+    open_program(&f, SCRIPT_FRENCH, three_tokens, 3);
+    const kz_whisper_settings settings = {.languages = "fr", .fits_context = true};
+    assert_int_equal(
+        kz_whisper_create(f.listener.program, f.pool, &settings, &f.memory, &f.whisper), KAZEIA_OK);
+    for (int seconds = 1; seconds <= 30; seconds += 29) {
+        for (int i = 1; i < seconds; i++) {
+            feed_second(&f);
+        }
+        const kz_heard heard = hear(&f);
+        assert_float_equal(heard.end_s - heard.start_s, seconds, 1e-9);
+        assert_int_equal(heard.token_count, 3);
+        assert_memory_equal(heard.tokens, three_tokens, sizeof three_tokens);
+        kz_heard end;
+        assert_int_equal(kz_whisper_next(f.whisper, &end), KAZEIA_DONE);
+    }
+    close_stage(&f);
+}
+
 // A vocabulary of one-letter tokens but for token 20, which is longer than any that Whisper has.
 static void a_long_token_is_written_whole(void **state) {
     (void)state;
@@ -432,6 +453,7 @@ static void inputs_that_grow_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_script_is_heard),
+        cmocka_unit_test(a_fitted_context_hears_short_and_long_sounds),
         cmocka_unit_test(a_long_token_is_written_whole),
         cmocka_unit_test(suppressed_tokens_are_not_written),
         cmocka_unit_test(a_given_language_is_taken),
