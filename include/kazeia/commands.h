@@ -110,8 +110,8 @@ typedef struct kazeia_commands_thresholds {
     double end;           // least log-probability that the sentence ends there
     double margin;        // least distance to the next other command
     double guarded_score; // least score for locks, doors and alarms
-    // A sentence is also accepted from this score on (for one word, and for each further word this
-    // much more), when the next command is this far.
+    // When the next command is lone_margin away, the score may be this much lower, for one word and
+    // for each further one.
     double lone_score, lone_word_score, lone_margin;
     // With another command nearer than near_margin, or an end below fair_end, the score must be
     // near_score higher, twice that with another nearer than tie_margin, else the person is asked.

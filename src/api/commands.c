@@ -179,10 +179,13 @@ static kazeia_commands_thresholds present_thresholds(const kz_command_thresholds
                                         .end = (double)own->end,
                                         .margin = (double)own->margin,
                                         .guarded_score = (double)own->guarded_score,
-                                        .one_word_score = (double)own->one_word_score,
-                                        .one_word_margin = (double)own->one_word_margin,
+                                        .lone_score = (double)own->lone_score,
+                                        .lone_word_score = (double)own->lone_word_score,
+                                        .lone_margin = (double)own->lone_margin,
                                         .near_score = (double)own->near_score,
-                                        .near_margin = (double)own->near_margin};
+                                        .near_margin = (double)own->near_margin,
+                                        .tie_margin = (double)own->tie_margin,
+                                        .fair_end = (double)own->fair_end};
 }
 
 static kz_command_thresholds take_thresholds(const kazeia_commands_thresholds *given) {
@@ -191,10 +194,13 @@ static kz_command_thresholds take_thresholds(const kazeia_commands_thresholds *g
                                    .end = (float)given->end,
                                    .margin = (float)given->margin,
                                    .guarded_score = (float)given->guarded_score,
-                                   .one_word_score = (float)given->one_word_score,
-                                   .one_word_margin = (float)given->one_word_margin,
+                                   .lone_score = (float)given->lone_score,
+                                   .lone_word_score = (float)given->lone_word_score,
+                                   .lone_margin = (float)given->lone_margin,
                                    .near_score = (float)given->near_score,
-                                   .near_margin = (float)given->near_margin};
+                                   .near_margin = (float)given->near_margin,
+                                   .tie_margin = (float)given->tie_margin,
+                                   .fair_end = (float)given->fair_end};
 }
 
 static kazeia_status read_tuned(kazeia_commands *commands, const char *path) {

@@ -6,7 +6,6 @@
 #include "pipeline/command.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/clock.h"
 
@@ -38,41 +37,50 @@ kz_command_thresholds kz_command_thresholds_default(void) {
                                    .end = -1.3f,
                                    .margin = 0.7f,
                                    .guarded_score = 0.0f,
-                                   .one_word_score = -5.5f,
-                                   .one_word_margin = 6.0f,
-                                   .near_score = 3.0f,
-                                   .near_margin = 3.5f};
+                                   .lone_score = 1.5f,
+                                   .lone_word_score = 0.5f,
+                                   .lone_margin = 5.0f,
+                                   .near_score = 3.1f,
+                                   .near_margin = 3.5f,
+                                   .tie_margin = 1.0f,
+                                   .fair_end = -0.9f};
 }
 
 // A score grows with what was said, so that a long sentence that is only half right passes what a
 // short one must reach. Words are counted by their spaces.
-static float least_score(const kz_command_thresholds *thresholds, const char *text) {
-    float least = thresholds->score;
-    for (; *text != '\0'; text++) {
-        least += *text == ' ' ? thresholds->word_score : 0;
+static float score_slack(const kz_command_thresholds *thresholds, const kz_command_hypothesis *one,
+                         float lower, float lower_a_word) {
+    float least = thresholds->score - lower;
+    for (const char *text = one->text; *text != '\0'; text++) {
+        least += *text == ' ' ? thresholds->word_score - lower_a_word : 0;
     }
-    return least;
+    return one->score - least;
 }
 
 // How far above its least values a hypothesis is, whatever comes next; below 0: refused.
 static float heard_slack(const kz_command_thresholds *thresholds,
                          const kz_command_hypothesis *one) {
-    const bool is_one_word = strchr(one->text, ' ') == NULL && one->text[0] != '\0';
-    const float slack = one->score - least_score(thresholds, one->text);
     const float lone =
-        fminf(one->margin - thresholds->one_word_margin, one->score - thresholds->one_word_score);
-    return fminf(one->end_logprob - thresholds->end, is_one_word ? fmaxf(slack, lone) : slack);
+        fminf(one->margin - thresholds->lone_margin,
+              score_slack(thresholds, one, thresholds->lone_score, thresholds->lone_word_score));
+    return fminf(one->end_logprob - thresholds->end,
+                 fmaxf(score_slack(thresholds, one, 0, 0), lone));
 }
 
 static bool is_heard(const kz_command_thresholds *thresholds, const kz_command_hypothesis *one) {
     return heard_slack(thresholds, one) >= 0;
 }
 
-// The same of what is not asked about although another command is near.
+// The same of what is not asked about, although another command may be near or the sentence may go
+// on: in noise "allume le bureau" is heard where "allume le bureau en rouge" was said.
 static float clear_slack(const kz_command_thresholds *thresholds,
                          const kz_command_hypothesis *one) {
-    return fmaxf(one->margin - thresholds->near_margin,
-                 one->score - least_score(thresholds, one->text) - thresholds->near_score);
+    const float excess = score_slack(thresholds, one, 0, 0) - thresholds->near_score;
+    const float doubtless =
+        fminf(one->margin - thresholds->near_margin, one->end_logprob - thresholds->fair_end);
+    const float untied =
+        fmaxf(one->margin - thresholds->tie_margin, excess - thresholds->near_score);
+    return fminf(fmaxf(doubtless, excess), untied);
 }
 
 float kz_command_slack(const kz_command_thresholds *thresholds, const kz_command_hypothesis *one) {

@@ -20,11 +20,12 @@ typedef struct kz_command_thresholds {
     float word_score;
     float end, margin;
     float guarded_score; // for what opens a house: locks, doors, alarms
-    // A sentence of one word has few tokens to collect a score with: it is also accepted from here,
-    // when it stands this far alone.
-    float one_word_score, one_word_margin;
-    // With another command nearer than `near_margin` the score must be this much higher.
-    float near_score, near_margin;
+    // What no other command comes near may have a score that is this much lower, for one word and
+    // for each further one: noise takes from every word.
+    float lone_score, lone_word_score, lone_margin;
+    // With another command nearer than `near_margin`, or an end below `fair_end`, the score must be
+    // `near_score` higher; twice that with another nearer than `tie_margin`.
+    float near_score, near_margin, tie_margin, fair_end;
 } kz_command_thresholds;
 
 kz_command_thresholds kz_command_thresholds_default(void);

@@ -2,7 +2,7 @@
 //
 // in: labels. out: thresholds. Two of them at a time go through all their values while the others
 // stand still, until no pair gives more: score and margin, say, can only be judged together, and a
-// grid of all eight would take minutes.
+// grid of all of them would take minutes.
 #include "pipeline/command_tune.h"
 
 #include <math.h>
@@ -20,10 +20,13 @@ static const struct {
     {offsetof(kz_command_thresholds, word_score), 0, 4, 0.5f},
     {offsetof(kz_command_thresholds, end), -2, -0.25f, 0.25f},
     {offsetof(kz_command_thresholds, margin), 0.1f, 2, 0.1f},
-    {offsetof(kz_command_thresholds, one_word_score), -8, 0, 0.5f},
-    {offsetof(kz_command_thresholds, one_word_margin), 2, 8, 0.5f},
+    {offsetof(kz_command_thresholds, lone_score), 0, 4, 0.5f},
+    {offsetof(kz_command_thresholds, lone_word_score), 0, 2, 0.25f},
+    {offsetof(kz_command_thresholds, lone_margin), 2, 8, 0.5f},
     {offsetof(kz_command_thresholds, near_score), 0, 5, 0.5f},
     {offsetof(kz_command_thresholds, near_margin), 0.5f, 6, 0.5f},
+    {offsetof(kz_command_thresholds, tie_margin), 0.25f, 2, 0.25f},
+    {offsetof(kz_command_thresholds, fair_end), -2, -0.25f, 0.25f},
 };
 
 #define KNOBS (sizeof knobs / sizeof knobs[0])
