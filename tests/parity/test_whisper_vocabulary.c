@@ -153,11 +153,25 @@ static void lost_bytes_are_refused(void **state) {
     close_fixture(&f);
 }
 
+// Whisper's tokens are found in any text, also where only the folder's texts are opened.
+static void a_folder_of_texts_is_known_for_a_whisper(void **state) {
+    (void)state;
+    char path[PARITY_PATH_BYTES];
+    if (!parity_find_model("whisper-base", path)) {
+        skip();
+    }
+    kz_checkpoint *folder = NULL;
+    CHECK(kz_checkpoint_open_text(path, NULL, &folder));
+    assert_true(kz_model_whisper.matches(folder));
+    kz_checkpoint_close(folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merges_are_those_published),
         cmocka_unit_test(suppressed_tokens_are_those_published),
         cmocka_unit_test(lost_bytes_are_refused),
+        cmocka_unit_test(a_folder_of_texts_is_known_for_a_whisper),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

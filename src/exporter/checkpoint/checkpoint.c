@@ -231,7 +231,8 @@ static kazeia_status open_texts(kz_checkpoint *checkpoint) {
     if (kz_path_query(checkpoint->path, NULL) == KZ_PATH_FOLDER) {
         checkpoint->folder = checkpoint->path;
         checkpoint->kind = KZ_CHECKPOINT_SAFETENSORS;
-        if (has_texts(checkpoint)) {
+        // A folder of CTranslate2 says in its weights what it is: its configuration does not.
+        if (has_texts(checkpoint) && !kz_checkpoint_has_file(checkpoint, "model.bin")) {
             return kz_safetensors_read_config(checkpoint);
         }
     }
