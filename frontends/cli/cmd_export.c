@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "cli.h"
@@ -16,6 +15,7 @@
 #include "engine.h"
 #include "new_file.h"
 #include "output.h"
+#include "peak_memory.h"
 #include "progress.h"
 
 #define ID_DIGITS 8
@@ -87,20 +87,6 @@ static uint64_t program_bytes(const cli_options *options, const char *id) {
     return bytes;
 }
 
-// The most memory that this process held at any time, mapped pages included. Linux counts in
-// kilobytes; others (macOS) in bytes.
-static double peak_memory_bytes(void) {
-    struct rusage use;
-    if (getrusage(RUSAGE_SELF, &use) != 0) {
-        return 0;
-    }
-#if defined(__linux__)
-    return (double)use.ru_maxrss * 1024;
-#else
-    return (double)use.ru_maxrss;
-#endif
-}
-
 // What a whole export comes to.
 typedef struct result {
     double bytes, seconds, peak_bytes;
@@ -111,7 +97,7 @@ static result sum_up(const cli_run *run, const json_t *description, double secon
     const char *id = json_string_value(json_object_get(description, "id"));
     result sums = {.bytes = (double)program_bytes(&run->options, id),
                    .seconds = seconds,
-                   .peak_bytes = peak_memory_bytes()};
+                   .peak_bytes = (double)cli_peak_memory()};
     double tensor_bytes = 0;
     size_t i = 0;
     const json_t *tensor = NULL;
