@@ -4,7 +4,8 @@
 In: the program kazeia; tests/golden/commands. Out: one line a measure.
 
 Times are processor seconds, which other programs on the machine hardly change: of a run over many
-sentences less one over none, and of compiling the grammar for all homes at once. Python 3 alone.
+sentences less one over none, and of compiling the grammar for all homes at once. The median is over
+sentences, each measured by itself over many repeats. Python 3 alone.
 """
 import argparse
 import json
@@ -16,6 +17,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 REPEATS, ROUNDS = 20, 7
+ALONE_REPEATS = 1000
 
 
 def run(args, *words, lines=()):
@@ -44,9 +46,17 @@ def union_of(homes):
     return union
 
 
+def seconds_each(args, match, sentences, empty):
+    """What each sentence costs by itself, JSON included."""
+    for sentence in sentences:
+        _, full = run(args, *match, lines=[sentence] * ALONE_REPEATS)
+        yield max(0.0, full - empty) / ALONE_REPEATS
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kazeia", default="build/release/kazeia")
+    parser.add_argument("--every", type=int, default=4, help="measure each Nth sentence by itself")
     parser.add_argument("--data", default=str(HERE.parent / "tests/golden/commands"))
     args = parser.parse_args()
     data = pathlib.Path(args.data)
@@ -72,7 +82,10 @@ def main():
             matched.append((full - empty) / len(sentences) / REPEATS)
         print(f"compiling for all homes: {statistics.median(compiled) * 1e3:.0f} ms, "
               f"the start of the program included")
-        print(f"matching: {statistics.median(matched) * 1e6:.0f} us a sentence in the mean, JSON included")
+        alone = sorted(seconds_each(args, match, sentences[::args.every], statistics.median(compiled)))
+        print(f"matching: {statistics.median(matched) * 1e6:.0f} us a sentence in the mean, "
+              f"{statistics.median(alone) * 1e6:.0f} us in the median of {len(alone)} sentences, "
+              f"{alone[len(alone) * 95 // 100] * 1e6:.0f} us at 95 in 100, JSON included")
 
 
 if __name__ == "__main__":
