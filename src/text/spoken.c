@@ -16,10 +16,11 @@ static bool is_superscript(uint32_t c) {
     return c == 0xb9 || c == 0xb2 || c == 0xb3 || c == 0x2070 || (c >= 0x2074 && c <= 0x2079);
 }
 
-// Superscript digits are footnote marks unless they are a power: after a digit, a bracket or a
-// unit.
+// Superscript digits are footnote marks unless they are a power: after a digit, a bracket, a
+// unit, or the product of E = mc².
 static bool is_power(const kz_spoken_state *state) {
-    static const char *const units[] = {"m", "km", "hm", "dm", "cm", "mm", "nm", "ft", "in", "yd"};
+    static const char *const units[] = {"m",  "km", "hm", "dm", "cm", "mm",
+                                        "nm", "ft", "in", "yd", "mc"};
     // A letter alone is a variable: "x²".
     if (kz_char_is_digit(state->previous) || state->previous == ')' || state->word_count == 1 ||
         is_superscript(state->previous)) {

@@ -311,6 +311,8 @@ static const kz_spoken_abbreviation abbreviations[] = {
     {"pp.", "pages", KZ_BEFORE_NUMBER},
     {"pages", "pages", KZ_EXACT},
     {"art.", "article", KZ_BEFORE_NUMBER},
+    {"s.", "siècle", KZ_AFTER_WORD}, // "XVIIe s."
+    {"th.", "thermostat", KZ_BEFORE_NUMBER},
     {"chap.", "chapitre", KZ_ALWAYS},
     {"ch.", "chapitre", KZ_BEFORE_NUMBER},
     {"vol.", "volume", KZ_BEFORE_NUMBER},

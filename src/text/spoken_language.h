@@ -95,6 +95,7 @@ typedef struct kz_spoken_language {
     const char *and_half, *and_half_feminine; // after a whole number
     const kz_fraction_name *fractions;
     const char *part_ending;       // plural of other parts: "huitième" + "s"
+    const char *pairs;             // " 24/7 ": two numbers beside each other; or NULL
     const char *mark_denominators; // " 10 20 ": marks, read with `over`
     const char *thousand_word;     // a written word that takes the number's short form, or NULL
     const kz_number_correction *thousand_corrections; // that form: "quatre-vingts" is "-vingt"

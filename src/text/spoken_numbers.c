@@ -442,6 +442,7 @@ static size_t read_mixed(kz_words *w, size_t at, size_t digits) {
 }
 
 size_t kz_words_read_fraction(kz_words *w, size_t at) {
+    const kz_spoken_language *l = w->language;
     uint32_t above = 0, below = 0;
     const size_t digits = kz_words_digits(w, at);
     const size_t mixed = read_mixed(w, at, digits);
@@ -453,10 +454,15 @@ size_t kz_words_read_fraction(kz_words *w, size_t at) {
         return 0;
     }
     const size_t slash = at + digits + 1;
+    if (l->pairs != NULL && kz_words_is_listed_count(l->pairs, w->segment + at, taken)) {
+        kz_words_say_number(w, KZ_CARDINAL, above);
+        kz_words_say_number(w, KZ_CARDINAL, below);
+        return taken;
+    }
     if (is_mark(w, slash, at + taken - slash) || below > MOST_DENOMINATOR || above > below ||
         below < 2 || w->segment[at] == '0' || w->segment[slash] == '0') {
         kz_words_say_padded(w, at, digits);
-        kz_words_say(w, w->language->over);
+        kz_words_say(w, l->over);
         kz_words_say_padded(w, slash, at + taken - slash);
         return taken;
     }
