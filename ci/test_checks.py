@@ -4,6 +4,8 @@
 In: nothing. Out: unittest's report. Every test writes one deliberate breach into a fresh tree; a
 check that stops finding it fails here, before anyone relies on its silence.
 """
+import contextlib
+import io
 import pathlib
 import shutil
 import subprocess
@@ -13,6 +15,7 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import check_instructions  # noqa: E402 (found beside this file)
 import check_sizes  # noqa: E402 (found beside this file)
 
 OPENING = "// pitch.c: finds the pitch of a frame. In: samples. Out: hertz.\n"
@@ -324,6 +327,35 @@ class Commits(Tree):
                 self.commit(message)
                 self.assert_finds("check_commits.sh", word)
                 subprocess.run(["git", "reset", "-q", "--hard", "HEAD~1"], cwd=self.root, check=True)
+
+
+class Instructions(unittest.TestCase):
+    REPORT = """ob=(1) /build/kazeia
+fn=(1) outer
+10 100
+calls=2 20
+11 5000
+ob=(2) /lib/libc.so.6
+fn=(2) memcpy
+3 7
+ob=(1)
+fn=(3) inner
++1 30
+* 4
+"""
+
+    def test_own_costs_are_counted_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder) / "report"
+            report.write_text(self.REPORT)
+            self.assertEqual(check_instructions.own_instructions(report, "/build/kazeia"), 134)
+
+    def test_off_by_more_than_the_tolerance(self):
+        kept = {"a": 1000, "b": 1000, "c": 1000}
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(check_instructions.compare({"a": 1029, "b": 971}, kept), 0)
+            self.assertEqual(check_instructions.compare({"a": 1031, "b": 969, "d": 1}, kept), 3)
+
 
 
 @unittest.skipUnless(shutil.which("cc") and shutil.which("ar"), "no compiler")
