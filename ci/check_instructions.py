@@ -117,8 +117,9 @@ def main():
     arguments = parser.parse_args()
     if platform.machine() != "x86_64":
         skip("the counts are of x86-64")
-    if not shutil.which("valgrind"):
-        skip("no valgrind here")
+    if not shutil.which("valgrind") or subprocess.run(
+            ["valgrind", "--tool=none", "true"], capture_output=True).returncode:
+        skip("no valgrind that runs here")
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     if not arguments.write and kept.get("compiler") != compiler():
         skip(f"the counts are of {kept.get('compiler')}, this is {compiler()}")
