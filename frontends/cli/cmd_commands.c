@@ -103,18 +103,20 @@ static kazeia_status print_finding(void *context, const kazeia_commands_finding 
 
 static kazeia_status print_counts(cli_run *run, const kazeia_commands_counts *counts) {
     if (!run->options.is_json) {
-        return cli_print(&run->failure,
-                         "%u sentence templates in %u blocks, %u intents; %u rules, %u lists, %u "
-                         "names; %.3g sentences without wildcards; %u unreachable, %u ambiguous\n",
-                         counts->sentences, counts->blocks, counts->intents, counts->rules,
-                         counts->lists, counts->names, counts->said, counts->unreachable,
-                         counts->ambiguous);
+        return cli_print(
+            &run->failure,
+            "%u sentence templates in %u blocks, %u intents; %u rules, %u lists, %u "
+            "names; %.3g sentences without wildcards; of %u templates tried %u unreachable, %u "
+            "ambiguous\n",
+            counts->sentences, counts->blocks, counts->intents, counts->rules, counts->lists,
+            counts->names, counts->said, counts->tried, counts->unreachable, counts->ambiguous);
     }
-    return cli_print_json(json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:i, s:i}", "templates",
-                                    (int)counts->sentences, "blocks", (int)counts->blocks,
-                                    "intents", (int)counts->intents, "rules", (int)counts->rules,
-                                    "lists", (int)counts->lists, "names", (int)counts->names,
-                                    "sentences", cli_json_real(counts->said), "unreachable",
+    return cli_print_json(json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:i, s:i, s:i}",
+                                    "templates", (int)counts->sentences, "blocks",
+                                    (int)counts->blocks, "intents", (int)counts->intents, "rules",
+                                    (int)counts->rules, "lists", (int)counts->lists, "names",
+                                    (int)counts->names, "sentences", cli_json_real(counts->said),
+                                    "tried", (int)counts->tried, "unreachable",
                                     (int)counts->unreachable, "ambiguous", (int)counts->ambiguous),
                           &run->failure);
 }

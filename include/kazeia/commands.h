@@ -78,7 +78,8 @@ KAZEIA_API KAZEIA_MUST_CHECK kazeia_status kazeia_commands_match(kazeia_commands
 
 typedef struct kazeia_commands_counts {
     uint32_t intents, blocks, sentences, rules, lists, names; // sentences: templates
-    uint32_t unreachable, ambiguous;                          // templates
+    uint32_t tried; // templates whose sentences were looked at: all, but for thousands
+    uint32_t unreachable, ambiguous; // templates
     double said; // sentences that the templates without wildcards stand for: an upper bound
 } kazeia_commands_counts;
 

@@ -159,6 +159,7 @@ kazeia_status kazeia_commands_check(kazeia_commands *commands,
                                            .rules = counts.rules,
                                            .lists = counts.lists,
                                            .names = counts.names,
+                                           .tried = counts.tried,
                                            .unreachable = counts.unreachable,
                                            .ambiguous = counts.ambiguous,
                                            .said = counts.said};

@@ -118,8 +118,8 @@ static kazeia_status open_template(kz_chat *chat) {
     const kz_program_description *description = kz_program_describe(chat->program);
     if (description->chat_template.count == 0) {
         return kz_fail(KAZEIA_UNSUPPORTED,
-                       "chat: the program has no chat template: it is a base model; give the "
-                       "prompt raw");
+                       "chat: the program has no chat template: it is a base model; it "
+                       "goes on with raw text only, as `kazeia generate --raw` gives it");
     }
     kz_chat_template roles;
     KZ_TRY(kz_chat_template_open(&description->chat_template, &roles));

@@ -2,7 +2,8 @@
 //
 // in:  a compiled grammar. out: counts, templates that nothing can reach, and sentences that two
 // commands claim. Ambiguities are looked for among some sentences of each template, the same ones
-// each time: a grammar's whole language may have 10^12.
+// each time: a grammar's whole language may have 10^12. Of grammars of thousands of templates some
+// are tried, spread evenly, since a sentence may have to be compared with all.
 #ifndef KZ_TEXT_COMMAND_CHECK_H
 #define KZ_TEXT_COMMAND_CHECK_H
 
@@ -10,6 +11,7 @@
 
 typedef struct kz_command_counts {
     uint32_t intents, blocks, sentences, rules, lists, names;
+    uint32_t tried; // templates of which sentences were matched
     uint32_t unreachable, ambiguous;
     double said; // sentences of templates without wildcards, numbers in digits; an upper bound
 } kz_command_counts;

@@ -11,7 +11,7 @@ import tiny_listener
 import tiny_model
 
 VOICE = program.ROOT / "examples/audio/mer_jaune.wav"
-COUNTS = ["templates", "blocks", "intents", "rules", "lists", "names", "sentences", "unreachable",
+COUNTS = ["templates", "blocks", "intents", "rules", "lists", "names", "sentences", "tried", "unreachable",
           "ambiguous"]
 HEARD = ["file", "best", "verdict", "score", "end", "margin", "runner_up", "runner_up_score",
          "transcript", "positions", "prior_positions", "nodes", "ms", "listen_ms"]
@@ -91,6 +91,16 @@ class Commands(program.Program):
         self.assertEqual((counts["intents"], counts["templates"], counts["unreachable"]), (4, 5, 0))
         alone = self.lines_of("commands", "check", self.grammar)
         self.assertEqual((alone[0]["finding"], alone[0]["line"]), ("unreachable", 14))
+
+    # Each is compared with all: of thousands only some are.
+    def test_a_grammar_of_thousands_is_checked(self):
+        path = self.folder / "thousands.yaml"
+        sentences = "".join(f'          - "allume la lampe numéro {i}"\n' for i in range(3000))
+        path.write_text("language: fr\nintents:\n  Allumer:\n    data:\n      - sentences:\n" + sentences,
+                        encoding="utf-8")
+        counts, = self.lines_of("commands", "check", path)
+        self.assertEqual((counts["templates"], counts["tried"]), (3000, 334))
+        self.assertEqual((counts["unreachable"], counts["ambiguous"]), (0, 0))
 
     def test_tests_are_counted(self):
         homes, tests = self.folder / "homes.jsonl", self.folder / "tests.jsonl"
