@@ -24,6 +24,8 @@ def parse_arguments():
                              "--language fr --threads 2'")
     parser.add_argument("--language", default="fr", help="for our side; give the peer the same")
     parser.add_argument("--threads", default="2", metavar="N", help="for our side; likewise")
+    parser.add_argument("--audio-context", default="full", choices=("full", "auto"),
+                        help="for our side: whole windows of 30 s, or what a clip needs")
     parser.add_argument("--rounds", type=rounds.round_count, default=5, metavar="N", help="5 or more")
     parser.add_argument("--csv", metavar="FILE")
     parser.add_argument("clips", nargs="+", metavar="CLIP.wav")
@@ -45,7 +47,8 @@ def main():
     clips = [arguments.clips[0], *arguments.clips]
     count = len(arguments.clips)
     ours = [arguments.kazeia, "transcribe", "--model", arguments.model, "--language",
-            arguments.language, "--threads", arguments.threads, "--json"]
+            arguments.language, "--threads", arguments.threads, "--audio-context",
+            arguments.audio_context, "--json"]
     peer = shlex.split(arguments.peer)
     texts = {"kazeia": {}, "peer": {}}
     print("\n".join(rounds.machine_facts()))

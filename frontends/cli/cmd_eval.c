@@ -245,6 +245,8 @@ static kazeia_status print_result(const evaluation *eval) {
     if (eval->likelihood.tokens > 0) {
         CLI_TRY(cli_print(failure, "perplexity %.4f over %zu tokens\n",
                           cli_perplexity(&eval->likelihood), eval->likelihood.tokens));
+    } else if (options->logits == NULL) {
+        CLI_TRY(cli_print(failure, "no token scored: none has another before it\n"));
     }
     return options->against != NULL ? print_comparison(eval) : KAZEIA_OK;
 }

@@ -117,6 +117,9 @@ int main(int argument_count, char **arguments) {
         return cli_exit_code(KAZEIA_IO); // and nowhere to say so
     }
     (void)signal(SIGPIPE, SIG_IGN); // a pipe that nobody reads is seen where it is written to
+#ifdef SIGXFSZ
+    (void)signal(SIGXFSZ, SIG_IGN); // so is a file that may grow no further
+#endif
     const kazeia_status status = run_line(&run, count, arguments + 1, &command);
     // A status without a sentence still gets a word.
     if (run.failure.text[0] == '\0' && !run.is_reported) {

@@ -303,6 +303,22 @@ class Chat(program.Program):
         reply = self.generate("--raw", model="exact")
         self.assertEqual(reply["tokens"][0], last.index(max(last)))
 
+    def test_one_token_is_not_scored(self):
+        path = self.folder / "one.json"
+        path.write_text("[1]", encoding="utf-8")
+        self.assertIn("no token scored", self.assert_works("eval", "--model", "tiny", "--ids", path))
+        line, = self.lines_of("eval", "--model", "tiny", "--ids", path)
+        self.assertEqual(line, {"perplexity": None, "tokens": 0})
+
+    def test_a_file_that_may_not_grow(self):
+        path = self.folder / "limited.kzp"
+        result = subprocess.run(["sh", "-c", f'ulimit -f 8; exec "$0" export "$1" -o {path}',
+                                 program.PROGRAM, str(self.checkpoint)], capture_output=True,
+                                text=True, timeout=60, check=False)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("limited.kzp", result.stderr)
+        self.assertEqual([name for name in os.listdir(self.folder) if "limited" in name], [])
+
     def test_logits_refuses(self):
         path, out = self.folder / "wrong.json", self.folder / "wrong.npy"
         for content, words in (("[]", "empty array"), ("[1, -1]", "element 1"), ("[1,", "JSON array"),
