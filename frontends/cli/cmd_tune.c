@@ -143,8 +143,8 @@ static kazeia_status print_tuned(const tuning *t, const kazeia_commands_threshol
         &run->failure,
         "%zu sounds, %zu of them commands: score %g, %g more a word; end %g; margin %g; "
         "%g less and %g less a word when the next is %g away; locks %g; %g more when the next is "
-        "nearer "
-        "than %g or the end below %g, twice that when it is nearer than %g\n",
+        "nearer than "
+        "%g or the end below %g, twice that when it is nearer than %g\n",
         t->sounds, t->commands, thresholds->score, thresholds->word_score, thresholds->end,
         thresholds->margin, thresholds->lone_score, thresholds->lone_word_score,
         thresholds->lone_margin, thresholds->guarded_score, thresholds->near_score,

@@ -179,10 +179,8 @@ static uint32_t group(kz_hearing *hearing, const kz_beam_found *found, uint32_t 
         char *text = hearing->texts[count], *key = hearing->keys[count];
         kz_command_trie_text(hearing->trie, found[i].node, text, HYPOTHESIS_BYTES);
         if (write_key(hearing, text, key) && is_new_command(hearing, count, key)) {
-            out[count++] = (kz_command_hypothesis){.text = text,
-                                                   .score = found[i].score,
-                                                   .end_logprob = found[i].end,
-                                                   .edits = UINT32_MAX};
+            out[count++] = (kz_command_hypothesis){
+                .text = text, .score = found[i].score, .end_logprob = found[i].end};
         }
     }
     for (uint32_t i = 0; i < count; i++) {

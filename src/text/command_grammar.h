@@ -7,7 +7,7 @@
 // with `values: [text or {in, out}]`, `range: {from, to, step, fractions: halves, multiplier}` or
 // `wildcard: true`; `expansion_rules: NAME: template`; `skip_words: [text]`; `responses: intents:
 // NAME: KEY: text`. Templates: (a|b) [a] (a;b) {list} {list:slot} {1..9:slot} <rule> and \ before a
-// sign. Conditions on context (requires_context, excludes_context) are refused with a sentence.
+// sign. Conditions on context are `requires_context` and `excludes_context`.
 // Responses: {slot} is what was said for it; {slot|minute|minutes} a number with its unit; what is
 // between [ ] is left out when a slot in it is missing; {clock_hour} {clock_minute} {clock_day}
 // {clock_month} {clock_weekday} {clock_year} come from the caller's clock.
@@ -116,7 +116,6 @@ typedef struct kz_command_hypothesis {
     float score;       // S = log P(text | sound) - 0.3 log P(text | nothing), ends included
     float end_logprob; // log-mass of all terminators after the text
     float margin;      // S minus the best S of another command; infinity: there is no other
-    uint32_t edits;    // phonemes that differ from the free transcript; UINT32_MAX: not known
 } kz_command_hypothesis;
 
 #endif
